@@ -193,7 +193,7 @@ def test_fail_on_exits_with_one_when_met():
         (("analyze", LADDER, "--rule", "svctm-misreads"), 2, "did you mean svctm-misread?"),
         (("analyze", LADDER, "--set", "svctm-misread.nothing=1"), 2, "threshold"),
         (("analyze", LADDER, "--set", "nonsense"), 2, "RULE.THRESHOLD=VALUE"),
-        (("analyze", LADDER, "--set", "util-sampling-bias.least_util=many"), 2, "no number"),
+        (("analyze", LADDER, "--set", "util-sampling-bias.least_util=many"), 2, "not a number"),
         (("analyze", LADDER, "--config", "/nonexistent.toml"), 2, "/nonexistent.toml"),
         (("analyze", LADDER, "--since", "yesterdayish"), 2, "--since"),
         (("analyze", LADDER, "--tz", "Mars/Olympus"), 2, "--tz"),

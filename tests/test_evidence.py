@@ -63,7 +63,7 @@ NUMBER = re.compile(
 )
 ADDRESS = re.compile(r"\S+:\d+(?:-\d+)?")
 TERMS = re.compile(
-    r"(?:RAID|raid)\d+|(?:beyond|near|above|of) 100 %|\b\d{4}-\d\d-\d\d\b|\b[A-Z][a-z]{2} [ \d]\d\b"
+    r"(?:RAID|raid)\d+|(?:near|above|exceeds|as|of) 100 %|\b\d{4}-\d\d-\d\d\b|\b[A-Z][a-z]{2} [ \d]\d\b"
 )
 """Words with digits that are no measured numbers: levels of RAID, 100 % as the whole, and dates."""
 

@@ -15,7 +15,7 @@ from iodiag.fleet import progress
     [
         (["--rule", "nope"], "no rule is called 'nope'"),
         (["--set", "true-saturation.nope=1"], "no threshold is called"),
-        (["--tz", "Mars/Olympus"], "is no time zone"),
+        (["--tz", "Mars/Olympus"], "is not a time zone"),
         (["--inventory", "missing.csv"], "missing.csv"),
         (["--jobs", "0"], "--jobs"),
     ],

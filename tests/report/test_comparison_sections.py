@@ -205,7 +205,9 @@ def test_an_interval_is_said_in_the_terms_of_its_change(numbers, words):
 
 def test_what_cannot_be_seen_is_called_so_and_not_no_change():
     blind = replace(change(verdict="unchanged"), detectable_pct=250.0)
-    assert comparison_sections.verdict(blind) == "not told: only ×3.5 would show"
+    assert (
+        comparison_sections.verdict(blind) == "inconclusive: only a change of ×3.5 or more would be visible"
+    )
 
 
 def test_totals_give_way_to_their_parts():

@@ -150,7 +150,7 @@ def test_a_moment_of_one_sample_without_iowait_is_no_pile(report_of, b, wa, is_t
     ("written", "said"),
     [
         ([18000, 18300, 17900, 18200, 18100, 18000], "at a flat rate"),
-        ([18000, 100, 0, 18200, 18100, 9000], "in 2 of these 6 samples next to nothing moves"),
+        ([18000, 100, 0, 18200, 18100, 9000], "in 2 of these 6 samples almost nothing is read or written"),
     ],
 )
 def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, said):
@@ -222,7 +222,7 @@ def test_a_fall_of_few_samples_is_told_where_chance_gives_none(report_of, floods
 def test_three_tasks_in_one_sample_of_ten_are_a_moment(report_of, rows, is_told):
     report = report_of(vmstat([{"b": b, "wa": 10, "bi": 40000} for b in rows]), rules=[RULE])
     assert (only(report) is not None) == is_told
-    assert is_told or "no numbers of any disk; 40,000 kB/s are read" in report.headline
+    assert is_told or "no disk statistics; 40,000 kB/s are read" in report.headline
 
 
 def test_writes_that_fall_as_reads_begin_are_told(report_of):
@@ -259,18 +259,18 @@ def test_a_host_without_idle_time_waits_for_its_disks(report_of, rows, told):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "The disks hold the host back: 26,000 kB/s are written and 600 kB/s read"),
-        ({"bi": 18_000, "bo": 0}, "The disks hold the host back: 18,000 kB/s are read"),
-        ({"bi": 0, "bo": 0}, "Tasks wait for I/O that does not move: next to nothing is read or written"),
+        ({}, "The disks slow the host down: 26,000 kB/s are written and 600 kB/s read"),
+        ({"bi": 18_000, "bo": 0}, "The disks slow the host down: 18,000 kB/s are read"),
+        ({"bi": 0, "bo": 0}, "Tasks wait for I/O: almost nothing is read or written"),
     ],
 )
 def test_what_vmstat_proves_of_the_disks_heads_the_report(report_of, changes, told):
     report = report_of(vmstat([HELD | changes] * 8))
     assert report.headline.startswith(told)
-    assert "iowait is 94 %, 2 % idle, in 8 of 8 samples; 3 tasks are blocked." in report.headline
-    assert "No disk is shown." in report.headline
-    moves = "iostat" if "hold" in told else "ps"
-    assert f"Settle it with: `{moves}" in report.headline
+    assert "iowait is 94 %, idle 2 %, in 8 of 8 samples; 3 tasks are blocked." in report.headline
+    assert "The capture has no disk statistics." in report.headline
+    moves = "iostat" if "slow the host" in told else "ps"
+    assert f"To settle it, run: `{moves}" in report.headline
     assert report.verdict.state == "open"
 
 
@@ -349,6 +349,6 @@ def test_sar_shows_a_host_that_waits_without_vmstat(report_of):
         text += f"\n13:00:00 {header}\n" + "".join(f"13:00:{n:02} {row}\n" for n in range(1, 9))
     finding = only(report_of(text, rules=[RULE]))
     assert finding.summary.startswith(
-        "The disks hold the host back: 5,000 kB/s are read and 400 kB/s written"
+        "The disks slow the host down: 5,000 kB/s are read and 400 kB/s written"
     )
     assert any("100 kB/s of it is swap" in item.text for item in finding.evidence)

@@ -50,7 +50,7 @@ def test_enough_samples_clear():
 
 @pytest.mark.parametrize(
     ("samples", "reason"),
-    [(1, "1 sample cannot show it; 3 could"), (2, "2 samples cannot show it; 3 could")],
+    [(1, "too few samples: 1; at least 3 are needed"), (2, "too few samples: 2; at least 3 are needed")],
 )
 def test_a_sample_or_two_clear_nothing_that_changes(samples, reason):
     assert undetermined(iostat([{"sda": BUSY}] * samples), rule()) == reason
@@ -63,10 +63,10 @@ def test_one_sample_clears_what_one_sample_shows():
 @pytest.mark.parametrize(
     ("samples", "reason"),
     [
-        ([{}] * 5, "hardly any request completed: nothing could be seen of it"),
+        ([{}] * 5, "too few requests completed to judge"),
         (
             [BUSY, {}, {}, {}, BUSY],
-            "it served a load in 2 of 5 samples; 3 with a load could show it",
+            "too few samples with load: 2 of 5; at least 3 are needed",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_missing_column_clears_nothing(column, is_clear):
 
 def test_few_requests_clear_nothing():
     text = iostat([{"sda": load(6, 8, size=8)}] * 3)
-    assert undetermined(text, rule()) == "it completed 18 requests; 50 would show it"
+    assert undetermined(text, rule()) == "too few requests: it completed 18; at least 50 are needed"
 
 
 def test_requests_are_counted_over_the_interval():
@@ -125,7 +125,7 @@ def test_the_host_is_cleared_by_the_moments_of_its_tables(rows, status):
 
 def test_many_devices_of_one_moment_are_one_moment():
     text = iostat([{name: BUSY for name in ("sda", "sdb", "sdc", "sdd")}])
-    assert cleared(text, rule()) == [("undetermined", (), "1 sample cannot show it; 3 could")]
+    assert cleared(text, rule()) == [("undetermined", (), "too few samples: 1; at least 3 are needed")]
 
 
 # a symptom that nothing explains

@@ -22,7 +22,7 @@ def test_disks_that_are_full_alike_share_a_finding_and_are_all_named(report_of):
     report = report_of(iostat([sample] * 4), HDD)
     (finding,) = saturated(report)
     assert sorted(finding.devices) == ["sda", "sdb", "sdc"]
-    assert "Alike: " in finding.summary
+    assert "The same holds for " in finding.summary
     cited = {str(e.values.get("device")) for e in finding.evidence}
     assert {"sda", "sdb", "sdc"} <= cited
     (outcome,) = [o for o in report.outcomes if o.rule == "true-saturation" and o.status == "finding"]

@@ -35,7 +35,7 @@ def test_a_kernel_that_adds_the_time_at_the_end(run):
 def test_still_silent_when_the_capture_ends(run):
     held = {"%util": 100.0, "aqu-sz": 4.0}
     (finding,) = run([STEADY] * 10 + [held] * 20, vmstat([{"b": 4}] * 30)).findings
-    assert "the capture ends so" in finding.summary
+    assert "until the end of the capture" in finding.summary
     assert (finding.severity, finding.confidence) == ("critical", "high")
 
 

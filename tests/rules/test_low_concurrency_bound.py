@@ -115,7 +115,7 @@ def readers(count, rates, latency=None):
 @pytest.mark.parametrize(
     ("device", "rows", "says"),
     [
-        ("xvda", readers(4, (1160, 1319, 1525)), "4 callers that each wait for their own"),
+        ("xvda", readers(4, (1160, 1319, 1525)), "4 callers wait for one request each"),
         ("xvda", [*readers(4, (1160, 1319)), *readers(8.12, (1300,)), *readers(4.71, (1525,))], "4 callers"),
         ("xvda", readers(4, (1160,)), ""),
         ("xvda", readers(4, (1300, 1305, 1310)), ""),

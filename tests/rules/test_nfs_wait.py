@@ -126,3 +126,31 @@ def test_a_day_of_samples_takes_a_comparison_for_each_step_of_size(report_of, mo
     finding = only(report_of(nfsiostat([*calm, *[(300.0, 90.0, 91.0, 0, 15.0)] * 10])))
     assert "10 of 1,440 samples" in finding.summary
     assert len(compared) < 30
+
+
+def since_the_mount(rate, trip, took):
+    text = "nas:/export mounted on /data:\n\n           ops/s       rpc bklog\n  9.000   0.000\n\n"
+    return text + operation("read", 2.0, 1.5, 1.6) + operation("write", rate, trip, took)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_wait_far_above_the_round_trip_shows_in_the_average_since_the_mount(report_of, is_named):
+    text = since_the_mount(6.5, 1.0, 4600.0)
+    report = report_of(text if is_named else text.split("\n", 2)[2])
+    finding = only(report)
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert "Each write of NFS mount" in finding.summary
+    assert "wait on this host before they are sent" in finding.summary
+    assert "on average since it was mounted" in finding.summary
+    assert finding.confirm[0] == "nfsiostat 5 12" + is_named * " /data"
+    assert report.verdict.state == "open"
+    assert "iostat -x" not in report.headline
+
+
+@pytest.mark.parametrize(
+    "average", [(6.5, 1.0, 12.0), (6.5, 100.0, 400.0), (6.5, 1.0, 1.1), (0.001, 1.0, 4600.0)]
+)
+def test_an_average_that_is_not_far_above_shows_nothing_and_asks_for_nfsiostat(report_of, average):
+    report = report_of(since_the_mount(*average))
+    assert not [f for f in report.findings if f.rule == RULE]
+    assert "`nfsiostat 5 12`" in report.headline

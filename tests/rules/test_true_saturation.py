@@ -167,8 +167,8 @@ def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run,
     assert bool(findings) == is_full
     for finding in findings:
         text = " ".join(item.text for item in finding.evidence)
-        assert "1.1x what one request alone takes a healthy device" in text
-        assert "of unknown class; taken for a spinning disk" in text
+        assert "1.1 times the longest time that a healthy device" in text
+        assert "class unknown; judged as a spinning disk" in text
 
 
 def test_more_in_flight_than_any_disk_takes_at_once(run):
@@ -253,10 +253,10 @@ def two_ways(reads, writes, util=97.0):
 @pytest.mark.parametrize(
     ("reads", "writes", "said"),
     [
-        ((127, 4.6, 280), (107, 365, 42), "reads of 5 kB wait 280 ms with 35.56 in flight"),
-        ((100, 4.6, 20), (107, 365, 420), "writes of 365 kB wait 420 ms with 44.94 in flight"),
-        ((100, 16, 200), (100, 16, 220), "mixed requests of 16 kB wait 210 ms with 42 in flight"),
-        ((20, 4.6, 3), (300, 128, 200), "writes of 128 kB wait 200 ms with 60 in flight"),
+        ((127, 4.6, 280), (107, 365, 42), "reads of 5 kB take 280 ms with 35.56 in flight"),
+        ((100, 4.6, 20), (107, 365, 420), "writes of 365 kB take 420 ms with 44.94 in flight"),
+        ((100, 16, 200), (100, 16, 220), "mixed requests of 16 kB take 210 ms with 42 in flight"),
+        ((20, 4.6, 3), (300, 128, 200), "writes of 128 kB take 200 ms with 60 in flight"),
     ],
     ids=["reads wait", "writes wait", "alike", "hardly any reads"],
 )
@@ -311,7 +311,7 @@ def test_a_few_slow_writes_beside_quick_reads_fill_no_device(run, writes):
 def test_a_mean_of_two_directions_is_told_with_both(run):
     rows = [two_ways((50, 8, 5), (50, 8, 12), 80)] * 20 + [two_ways((60, 8, 400), (60, 8, 90))] * 20
     (finding,) = found(run(iostat([{"sda": row} for row in rows])))
-    assert "245 ms at 29.40 in flight" in finding.summary
+    assert "245 ms with 29.40 requests in flight" in finding.summary
     assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary
 
 

@@ -78,11 +78,11 @@ def test_a_symptom_alone_is_open_with_guesses_and_a_command():
     guess = finding("cause", "notice", "low", title="Cable")
     found, text = judged([finding("symptom", confirm=("smartctl -x /dev/sda",)), guess])
     assert (found.state, found.rule) == ("open", "some-symptom")
-    assert text == "`sda`: symptom in words. It may be: Cable. Settle it with: `smartctl -x /dev/sda`"
+    assert text == "`sda`: symptom in words. It may be: Cable. To settle it, run: `smartctl -x /dev/sda`"
 
 
 def test_a_symptom_that_no_rule_explains_says_so():
-    assert "No rule names the cause." in judged([finding("symptom")])[1]
+    assert "No rule found the cause." in judged([finding("symptom")])[1]
 
 
 def test_trouble_outside_the_storage_is_elsewhere():
@@ -111,7 +111,7 @@ def test_averages_since_boot_cannot_tell():
     text = iostat([{"sda": CALM}])
     report = report_of(text[: text.rindex("11/20/26 13:")])
     assert report.verdict.state == "unknown"
-    assert "averages alone" in report.headline
+    assert "only averages" in report.headline
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_guess_is_open():
     found, text = judged([finding("cause", "notice", "low", confirm=("lsblk -t",))])
     assert found.state == "open"
     assert text.startswith("Not determined; possibly: ")
-    assert text.endswith("Settle it with: `lsblk -t`")
+    assert text.endswith("To settle it, run: `lsblk -t`")
 
 
 @pytest.mark.parametrize("role", ["reading", "context"])
@@ -142,7 +142,7 @@ def test_a_command_in_the_sentence_stands_below_it_as_one():
     found, text = judged([finding("symptom", confirm=(command,))])
     report = replace(report_of(iostat([{"sda": CALM}] * 5)), headline=text, verdict=found)
     assert f"\n{command}\n" in report.to_markdown(), "no character of it is escaped"
-    assert "Settle it with: `" not in report.to_markdown()
+    assert "To settle it, run: `" not in report.to_markdown()
 
 
 def test_the_busiest_device_is_the_one_with_the_most_requests_not_the_fastest_sample():
@@ -181,7 +181,7 @@ def test_cpus_without_time_are_trouble_above_a_device_that_costs_little():
         [finding("elsewhere", device=None), finding("cause", "notice")], iostat([{"sda": FULL}] * 5)
     )
     assert found.state == "trouble"
-    assert "Then: " in text
+    assert "Also found: " in text
 
 
 def test_unknown_latency_is_not_healthy():
@@ -248,7 +248,7 @@ def test_a_waiting_device_without_any_finding_is_named():
     found, text = judged([], iostat([{"sda": FULL}] * 5))
     assert (found.state, found.rule, found.devices) == ("open", None, ("sda",))
     assert "5 of 5 samples: 150 requests/s" in text
-    assert "Settle it with: `iostat" in text
+    assert "To settle it, run under this load and without load: `iostat" in text
 
 
 # ignored findings
@@ -283,10 +283,10 @@ def test_a_device_that_waits_is_told_with_the_numbers_of_its_own_host():
     texts = [iostat([{"sda": CALM}] * 5), iostat([{"sda": FULL}] * 5).replace("(box)", "(other)")]
     state, text = judged([], *texts)
     assert (state.state, state.devices) == ("open", ("sda",))
-    assert "sda has more to do than it serves at once (5 of 5 samples: 150 requests/s" in text
+    assert "sda has requests waiting in its queue (5 of 5 samples: 150 requests/s" in text
     assert "(`other`)" in text
     _, text = judged([finding("symptom", device=None, host="box")], *texts)
-    assert "has more to do" not in text, "tasks of one host do not wait for a disk of another"
+    assert "has requests waiting" not in text, "tasks of one host do not wait for a disk of another"
     _, text = judged([finding("cause", severity="notice", host="box")], *texts)
     assert "cause in words" not in text, "nor is a guess about the one an answer for the other"
 
@@ -294,7 +294,7 @@ def test_a_device_that_waits_is_told_with_the_numbers_of_its_own_host():
 def test_effects_are_not_named_beside_their_cause():
     effect = finding("symptom", title="Effect", explained_by="some-cause")
     _, text = judged([finding("cause"), effect, finding("cause", rule="another", title="Another")])
-    assert "Then: Another." in text
+    assert "Also found: Another." in text
     assert "Effect" not in text
 
 
@@ -364,7 +364,7 @@ def test_an_episode_of_waiting_is_not_hidden_by_the_mean(iowait, count, state):
 def test_a_busy_device_far_slower_than_any_disk_is_waited_for(row, state):
     report = report_of(iostat([{"md0": row}] * 3))
     assert report.verdict.state == state
-    assert ("md0 has more to do" in report.headline) == (state == "open")
+    assert ("md0 has requests waiting" in report.headline) == (state == "open")
 
 
 @pytest.mark.parametrize(
@@ -411,16 +411,16 @@ def test_slow_reads_are_not_hidden_by_quick_writes(row, context, state):
 
 
 def test_a_device_that_completes_nothing_is_not_said_to_be_busy():
-    assert "sda completes nothing" in judged([], iostat([{"sda": STUCK}] * 3))[1]
+    assert "sda completed no request" in judged([], iostat([{"sda": STUCK}] * 3))[1]
 
 
 def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
     waits = finding("symptom", "notice", device="", rule="blocked-tasks")
-    assert "sda has more to do" in judged([waits], iostat([{"sda": FULL}] * 3))[1]
+    assert "sda has requests waiting" in judged([waits], iostat([{"sda": FULL}] * 3))[1]
     waits = replace(waits, severity="warning")
     _, text = judged([waits], iostat([{"sda": FULL}] * 3))
     assert text.startswith(waits.summary)
-    assert "sda has more to do" in text
+    assert "sda has requests waiting" in text
 
 
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
@@ -446,6 +446,16 @@ def test_what_was_mostly_not_read_shows_no_health():
     report = report_of("".join(many))
     assert report.verdict.state == "unknown"
     assert "4 of 11 lines of numbers could not be read" in report.headline
+
+
+def test_lines_of_numbers_that_were_read_elsewhere_count_too():
+    rows = iostat([{"sda": CALM}] * 10).splitlines(keepends=True)
+    for n in [n for n, line in enumerate(rows) if line.startswith("sda")][5:9]:
+        rows[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    listed = "".join(f"tmpfs  {n}G  1M  {n}G  1% /run/{n}\n" for n in range(1, 30))
+    report = report_of("Filesystem Size Used Avail Use% Mounted on\n" + listed + "\n" + "".join(rows))
+    assert report.verdict.state == "healthy"
+    assert "could not be read" not in report.headline
 
 
 def test_trouble_says_what_was_not_read():
@@ -474,7 +484,7 @@ SEEKS = {"r/s": 70.0, "w/s": 80.0, "rkB/s": 950.0, "wkB/s": 1080.0, "r_await": 3
             SEEKS | {"aqu-sz": 5.5, "%util": 99.8},
             1,
             {},
-            "never idle at 150 small requests/s, 6.7 ms of busy time",
+            "never idle at 150 small requests/s, with 6.7 ms of busy time",
         ),
         (load(4500, 120, size=5, reads=0, util=39.0), 600, {}, "a mean over 600 s, busy for 39 % of them"),
         (load(19000, 3.9, size=14), 1, {"sdb": load(10000, 0.4, size=14)}, "sdb beside it takes 0.4 ms"),
@@ -571,14 +581,14 @@ FLUSH = load(200, 70, size=60, reads=0, depth=14.0, util=12.0)
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
     report = report_of(*texts)
     assert report.verdict.state != "healthy"
-    assert report.headline.startswith("No trouble is seen") == is_calm
+    assert report.headline.startswith("No trouble is visible") == is_calm
 
 
 def test_times_that_were_not_kept_are_no_calm():
     untimed = {"w/s": 30000.0, "wkB/s": 560000.0}
     report = report_of(iostat([{"sda": untimed}] * 5, cpu=IDLE_CPU))
     assert report.verdict.state == "unknown"
-    assert not report.headline.startswith("No trouble is seen")
+    assert not report.headline.startswith("No trouble is visible")
 
 
 @pytest.mark.parametrize("rate", [1.5, 9.0])
@@ -602,10 +612,10 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
 @pytest.mark.parametrize(
     ("texts", "state", "says"),
     [
-        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "all it holds of the disks are averages"),
+        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "of the disks it has only averages"),
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "nobody waits for I/O in 4 samples"),
         ((vmstat([{"us": 3, "wa": 9}, {"us": 3}]),), "unknown", "nobody waits for I/O in 2 samples"),
-        ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it holds no numbers of any disk"),
+        ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it has no disk statistics"),
         (
             (iostat([{"sda": load(580, 2.9, size=9.7, util=99)}]),),
             "open",
@@ -614,12 +624,12 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
         (
             (iostat([{"sda": load(580, 5.8, size=9.7, util=99)}]),),
             "open",
-            "more to do than it serves at once",
+            "requests waiting in its queue",
         ),
         (
             (iostat([{"sda": load(11, 7, size=900, reads=0, util=3)}] * 5),),
             "healthy",
-            "where a limit above the device (io.max, blkio.throttle) would not show",
+            "a limit above the device (io.max, blkio.throttle) would not show",
         ),
         (
             (

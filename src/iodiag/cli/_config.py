@@ -68,7 +68,7 @@ def _read(path: str) -> bytes:
     try:
         # a pipe would wait for its writer, a device may never end
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ConfigError("is no regular file; give a TOML file")
+            raise ConfigError("is not a regular file; give a TOML file")
         with Path(path).open("rb") as handle:
             data = handle.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -86,11 +86,11 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"is no TOML (byte {error.start} is no UTF-8); fix it") from None
+        raise ConfigError(f"is not valid TOML (byte {error.start} is not UTF-8); fix it") from None
     except RecursionError:
-        raise ConfigError("is no TOML of settings (nested too deeply); fix it") from None
+        raise ConfigError("is not valid TOML (nested too deeply); fix it") from None
     except ValueError as error:  # TOMLDecodeError, and numbers of thousands of digits
-        raise ConfigError(f"is no TOML ({str(error).partition(';')[0]}); fix it") from None
+        raise ConfigError(f"is not valid TOML ({str(error).partition(';')[0]}); fix it") from None
 
 
 def _settings(data: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _settings(data: dict[str, Any]) -> dict[str, Any]:
 
 def _table(key: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{key}: {_shown(value)} is no table; write [{key}] and settings below it")
+        raise ConfigError(f"{key}: {_shown(value)} is not a table; write [{key}] and settings below it")
     return value
 
 
@@ -121,7 +121,7 @@ def _address(value: object) -> str:
     from iodiag.report.wording import is_link
 
     if not isinstance(value, str) or not (is_link(value) or not value):
-        raise ConfigError(f"rule-pages: {_shown(value)} is no web address; write https://host/path")
+        raise ConfigError(f"rule-pages: {_shown(value)} is not a web address; write https://host/path")
     return value
 
 
@@ -129,7 +129,7 @@ def _names(key: str, value: object) -> Iterator[str]:
     """A list of rules' ids."""
     for name in value if isinstance(value, list) else [None]:
         if not isinstance(name, str):
-            raise ConfigError(f'{key}: {_shown(value)} is no list of rules; write {key} = ["RULE"]')
+            raise ConfigError(f'{key}: {_shown(value)} is not a list of rules; write {key} = ["RULE"]')
         yield name
 
 
@@ -151,7 +151,7 @@ def number(name: str, value: object) -> float:
         if not math.isfinite(converted):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"threshold {name}: {_shown(value)} is no number") from None
+        raise ConfigError(f"threshold {name}: {_shown(value)} is not a number") from None
     return converted
 
 

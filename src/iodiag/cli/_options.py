@@ -53,7 +53,7 @@ _ENDINGS = {
 }
 
 _JUDGING = (
-    click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the report's times."),
+    click.option("--tz", metavar="ZONE", help="Time zone for times without a zone, and for the report."),
     click.option(
         "--rule",
         "rules",
@@ -108,7 +108,7 @@ _OPTIONS = (
         type=click.Choice(["md", "html", "json", "sarif", "ticket"]),
         help="Format on standard output, or of an -o without a known ending; ticket: text below 4 kB.",
     ),
-    click.option("--full", is_flag=True, help="Everything, also what is shortened or folded otherwise."),
+    click.option("--full", is_flag=True, help="Show all sections, unshortened."),
     click.option(
         "--device",
         "devices",
@@ -117,11 +117,11 @@ _OPTIONS = (
         help="Look at this device only, by any of its names.",
     ),
     click.option(
-        "--since", metavar="TIME", help="Leave out samples before this time (14:30, or 2026-11-20T14:30)."
+        "--since", metavar="TIME", help="Skip samples before this time (14:30, or 2026-11-20T14:30)."
     ),
-    click.option("--until", metavar="TIME", help="Leave out samples after this time."),
+    click.option("--until", metavar="TIME", help="Skip samples after this time."),
     *_JUDGING,
-    click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one."),
+    click.option("--columns", metavar='"DEV tps …"', help="Header for rows without a header."),
     click.option(
         "--cpus",
         type=click.IntRange(min=1),
@@ -281,7 +281,7 @@ def rule_pages(options: dict[str, Any]) -> str:
 
     address: str = options["rule_pages"] or load_config(options["config"]).rule_pages
     if address and not is_link(address):
-        raise ConfigError(f"rule-pages: {address!r} is no web address; write https://host/path")
+        raise ConfigError(f"rule-pages: {address!r} is not a web address; write https://host/path")
     return address
 
 

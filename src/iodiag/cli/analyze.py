@@ -23,9 +23,9 @@ def analyze(inputs: tuple[str, ...], **options: Any) -> None:
     """Read captures and context, run the rules, and write one report.
 
     INPUT is a capture of iostat, sar, vmstat or sadc, context such as lsblk or /proc/mdstat, a directory
-    or an archive of them (a sosreport goes in whole), an address such as s3://bucket/file, or - for
-    standard input; what each holds is found from its content. A JSON report of iodiag, given alone, is
-    rendered again in the format that is asked for.
+    or an archive of them (give a sosreport as it is), an address such as s3://bucket/file, or - for
+    standard input; iodiag recognizes each input by its content. A JSON report of iodiag, as the only input,
+    is rendered again in the requested format.
     """
     formats = formats_of(options["outputs"], options["format_"])
     chosen = analysis_options(options)

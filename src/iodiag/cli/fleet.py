@@ -29,7 +29,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
     required=True,
     type=click.Path(),
     metavar="DIR",
-    help="The data set; what is there stays.",
+    help="Directory of the data set; existing host-days stay.",
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes on this machine (default: its cores)."
@@ -62,10 +62,11 @@ def fleet(
 ) -> None:
     """Judge the archives of many hosts, a host-day at a time, and write a data set and reports.
 
-    INPUT is as for analyze: files, directories, archives and addresses. They are grouped by host (by
-    what each file says itself, else its sosreport, else its path) and day. What is done already is not
-    done again; a run that was stopped goes on where it was, and a host-day of which a file is damaged is
-    judged again. An input that cannot be read is a line in the manifest and on standard error.
+    INPUT is as for analyze: files, directories, archives and addresses. They are grouped by day and
+    host (the host that each file states, else that of its sosreport, else that of its path). Host-days that
+    are up to date are not judged again; a stopped run continues where it stopped, and a host-day of which
+    a file is damaged is judged again. An input that cannot be read is reported in the manifest and on
+    standard error.
     """
     chosen, address = _options(options), rule_pages(options)
     if names := call_names():

@@ -73,7 +73,7 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
     `classes` has a code of LINE_CLASSES per line, UNSEEN for lines that are not the format's;
     `reasons` says of unread lines (0-based) what is wrong with them.
     """
-    counts = _counts(source, classes)
+    counts, listed = _counts(source, classes), 0
     lines = source.data.split(b"\n")
     # a last line that is nothing but quoting has no class of its own
     is_open = np.ones(len(lines), dtype=np.bool_)
@@ -84,6 +84,7 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
             for item in read_text(Source(source.name, rest + b"\n", folder=source.folder)):
                 if isinstance(item, Ledger):
                     counts = {name: counts.get(name, 0) + item.counts.get(name, 0) for name in LINE_CLASSES}
+                    listed = item.listed
                 else:
                     yield item
     numbers = sorted(reasons)
@@ -96,7 +97,7 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
         yield ParseNote(
             source.name, numbers[_MOST_NOTES] + 1, f"{more} further lines not understood", "", more, True
         )
-    yield Ledger(source.name, {name: count for name, count in counts.items() if count})
+    yield Ledger(source.name, {name: count for name, count in counts.items() if count}, listed)
 
 
 def _counts(source: Source, classes: Classes) -> dict[str, int]:

@@ -73,7 +73,7 @@ def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
     try:
         bound = pd.Timestamp(text)
     except ValueError:
-        raise ConfigError(f"--{option} {text!r} is no time; write 14:30, or 2026-11-20T14:30") from None
+        raise ConfigError(f"--{option} {text!r} is not a time; write 14:30, or 2026-11-20T14:30") from None
     return bound.tz_convert("UTC").tz_localize(None) if bound.tz is not None else bound
 
 
@@ -85,6 +85,6 @@ def zone(name: str | None) -> str | None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ConfigError(
-            f"--tz {name!r} is no time zone; write UTC or a name such as Europe/Berlin"
+            f"--tz {name!r} is not a time zone; write UTC or a name such as Europe/Berlin"
         ) from None
     return name

@@ -173,10 +173,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Ledger:
-    """How many non-blank lines of an input fell into each of LINE_CLASSES."""
+    """How many non-blank lines of an input fell into each of LINE_CLASSES.
+
+    `listed` counts those of context that are numbers for the most part, where lines of numbers are unread.
+    """
 
     source: str
     counts: Mapping[str, int]
+    listed: int = 0
+
+    @property
+    def read(self) -> int:
+        """The number of lines of numbers that were read."""
+        return self.listed + sum(self.counts.get(name, 0) for name in ("row", "summary"))
 
     @property
     def total(self) -> int:

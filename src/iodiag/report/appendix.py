@@ -47,8 +47,8 @@ _INSTEAD_OF = {
     "await_ms": ("read_await_ms", "write_await_ms"),
 }
 _UNJUDGED = (
-    ("undetermined", "Too little in the captures to say"),
-    ("not_applicable", "An input is missing"),
+    ("undetermined", "Not enough data"),
+    ("not_applicable", "Missing input"),
     ("error", "The rule failed"),
 )
 
@@ -169,7 +169,7 @@ def _rules_section(report: Report) -> list[Section]:
         if (place := wording.rule(rule)).href and text.strip()
     )
     counted = wording.plural(len(sections), "rule")
-    about = (Span("What these rules say of themselves"),)
+    about = (Span("About these rules"),)
     return [Section(about, sections, "rules", "folded", counted)] if sections else []
 
 
@@ -323,7 +323,7 @@ def devices(report: Report) -> TextTable:
     shown = busy[:DEVICE_ROWS]
     columns = _columns_of(shown)
     has_hosts = len(report.hosts) > 1
-    head = ("Device", *(("Host",) if has_hosts else ()), "Kind", "Stands on", "Samples")
+    head = ("Device", *(("Host",) if has_hosts else ()), "Kind", "Below it", "Samples")
     rows = [_device_row(device, columns, has_hosts) for device in shown]
     left_out = []
     if len(busy) > len(shown):

@@ -61,8 +61,8 @@ _SHIFTS = {
     "less_load": "less load",
     "workload": "another kind of requests",
     "unchanged": "no change",
-    "mixed": "no single story",
-    "unknown": "cannot be told",
+    "mixed": "no clear pattern",
+    "unknown": "inconclusive",
 }
 _FATES = {"went": "gone", "came": "new", "stayed": "still there"}
 
@@ -237,7 +237,8 @@ def verdict(change: Change) -> str:
         return "the same in other portions" + (f": {over} over the whole time" if over else "")
     if change.verdict == "unchanged":
         if change.detectable_pct > 100:
-            return f"not told: only {times(1 + change.detectable_pct / 100)} would show"
+            least = times(1 + change.detectable_pct / 100)
+            return f"inconclusive: only a change of {least} or more would be visible"
         return f"no detectable change; {wording.number(math.ceil(change.detectable_pct))} % would show"
     before, after = (wording.count(number) for number in change.samples)
     few = "one sample each" if change.samples == (1, 1) else f"{before} and {after} samples"
@@ -245,7 +246,7 @@ def verdict(change: Change) -> str:
         "changed": "changed",
         "minor": "too small to count",
         "indicated": f"differs, without an interval ({few})",
-        "unclear": f"not told apart ({few})",
+        "unclear": f"inconclusive ({few})",
         "negligible": "next to nothing",
         "appeared": "none before",
         "ceased": "none after",

@@ -23,8 +23,8 @@ Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
 _TO_PASTE = re.compile(
-    r" ((?:Settle it with|Capture more|Capture the present|See while it is slow)[^:`]{0,40}): `[^`]*`"
-    r"(?:, under this load and at rest|, and [^`]{0,40}`[^`]*`(?: beside it)?)?"
+    r" ((?:To settle it, run|Capture more|Capture samples|See while it is slow)[^:`]{0,40}): `[^`]*`"
+    r"(?:,? and[^`]{0,40}`[^`]*`)?"
 )
 """How a headline asks for a command."""
 

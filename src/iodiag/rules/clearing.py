@@ -46,7 +46,7 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     """What the samples of a device lack to clear a rule; empty where they have it all."""
     samples = series.samples
     if "disk" in view.fallback:
-        return "there are only averages, which show neither bursts nor changes"
+        return "the capture has only averages; they show neither bursts nor changes"
     if lack := _few(len(series.loaded), len(samples), needed.samples):
         return lack
     missing = [column for column in needed.columns if not _has(samples, column)]
@@ -60,7 +60,7 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
         return f"the capture lacks {one} of it"
     requests = float(np.nansum(events_per_sample(samples)))
     if requests < needed.requests:
-        return f"it completed {requests:.0f} requests; {needed.requests} would show it"
+        return f"too few requests: it completed {requests:.0f}; at least {needed.requests} are needed"
     lengths = samples.floats("interval_s")
     length = float(np.nanmean(lengths)) if np.isfinite(lengths).any() else 0.0
     if length > needed.longest_s:
@@ -100,10 +100,10 @@ def _few(loaded: int, samples: int, needed: int) -> str:
     if loaded >= needed:
         return ""
     if samples < needed:
-        return f"{samples} sample{'s' if samples != 1 else ''} cannot show it; {needed} could"
+        return f"too few samples: {samples}; at least {needed} are needed"
     if not loaded:
-        return "hardly any request completed: nothing could be seen of it"
-    return f"it served a load in {loaded} of {samples} samples; {needed} with a load could show it"
+        return "too few requests completed to judge"
+    return f"too few samples with load: {loaded} of {samples}; at least {needed} are needed"
 
 
 def _host_lacks(rule: Rule, view: View) -> str:
@@ -111,7 +111,7 @@ def _host_lacks(rule: Rule, view: View) -> str:
     used = {name for alternative in rule.needs.one_of for name in alternative}
     there = [name for name in used if view.samples(name) is not None]
     if there and all(name in view.fallback for name in there):
-        return "there are only averages, which show neither bursts nor changes"
+        return "the capture has only averages; they show neither bursts nor changes"
     rows = max((_moments(view, name) for name in there), default=0)
     return _few(rows, rows, rule.to_clear.samples)
 

@@ -79,7 +79,7 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
         log.debug("rule %s failed", rule.id, exc_info=True)
         return [], [Outcome(rule.id, "error", (), f"the rule failed: {type(error).__name__}: {error}")]
     if not findings and not outcomes:
-        outcomes.append(Outcome(rule.id, "clear", (), "looked, and found nothing"))
+        outcomes.append(Outcome(rule.id, "clear", (), "no sign of it in the samples"))
     return findings, outcomes
 
 

@@ -94,7 +94,7 @@ def _one(group: Sequence[Finding], view: View) -> Finding:
         return first
     names = [finding.devices[0] for finding in others]
     more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
-    alike = f" Alike: {', '.join(names[:_MOST_TOLD])}{more}."
+    alike = f" The same holds for {', '.join(names[:_MOST_TOLD])}{more}."
     evidence = [*first.evidence]
     for finding in others[:_MOST_TOLD]:
         evidence += [item for item in finding.evidence if item.weighs == "for"][:1]

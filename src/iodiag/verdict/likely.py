@@ -49,8 +49,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.util >= NEVER_IDLE and state.size_kb >= STREAM_KB:
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
-        text = ": never idle at {rate} small requests/s, {per_request:.1f} ms of busy time for each, as "
-        text += "spinning disks are when they are full"
+        text = ": never idle at {rate} small requests/s, with {per_request:.1f} ms of busy time per "
+        text += "request; this is typical of a spinning disk that is full"
     elif state.util < MOSTLY and state.at_once < FEW:
         text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
     elif state.util < MOSTLY:

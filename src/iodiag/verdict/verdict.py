@@ -73,11 +73,12 @@ def verdict(
     """
     state, text = _judged(findings, views)
     counts = list(ledgers)
-    unread, rows = (sum(ledger.counts.get(name, 0) for ledger in counts) for name in ("unread", "row"))
+    unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
+    rows = sum(ledger.read for ledger in counts)
     if unread > MOST_UNREAD * (unread + rows):
         many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
-            return Verdict("unknown"), f"The capture cannot tell: {many}. What was read: {text}"
+            return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
         text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
@@ -107,7 +108,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         if not (f.confidence == "low" and f.devices and f.host in averaged)
     ]
     if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
-        return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Then: {told[0].summary}"
+        return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Also found: {told[0].summary}"
     if held or noted:
         return _open(noted, held, views)
     kinds = {one for _, _, one in seen}
@@ -134,7 +135,7 @@ def _of_harm(
     first = harm[0]
     where = f" (`{first.host}`)" if len(views) > 1 and first.host else ""
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
-    then = f" Then: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
+    then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
         return _about(first, "trouble"), said + where + then
@@ -143,7 +144,11 @@ def _of_harm(
         return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."
+    unnamed = (
+        " No rule found the cause."
+        if any(view.devices for view in views)
+        else " The capture has no disk statistics."
+    )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
         may_be = f" {_of_waiting(*near[0])}.{may_be}"
@@ -158,7 +163,7 @@ def _may_be_of(cause: Finding, symptom: Finding) -> bool:
 
 
 def _settled_by(finding: Finding) -> str:
-    return f" Settle it with: `{finding.confirm[0]}`" if finding.confirm else ""
+    return f" To settle it, run: `{finding.confirm[0]}`" if finding.confirm else ""
 
 
 def _more(count: int) -> str:
@@ -189,13 +194,13 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
         return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
     view, series = held[0]
     where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
-    why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
+    why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
     if _busiest(series).kind == "stuck":
-        return Verdict("open", devices=names), text + f"Settle it with: `{IN_FLIGHT}`, twice"
+        return Verdict("open", devices=names), text + f"To settle it, run twice: `{IN_FLIGHT}`"
     return Verdict("open", devices=names), text + (
-        "Settle it with: `iostat -xt 1 30`, under this load and at rest"
+        "To settle it, run under this load and without load: `iostat -xt 1 30`"
     )
 
 
@@ -229,11 +234,11 @@ def _of_waiting(view: View, series: DeviceSeries) -> str:
         said = somebody_waits(view)
         waits = f"{said}, and " if said else ""
     elif busiest.kind == "stuck":
-        what = "completes nothing"
+        what = "completed no request"
     elif busiest.at_once < QUEUED:
         what = "is never idle, though one or two requests are in flight: its latency bounds what so few ask"
     else:
-        what = "has more to do than it serves at once"
+        what = "has requests waiting in its queue"
     did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
     return f"{waits}{series.name}{also} {what} ({did})"
 
@@ -257,37 +262,39 @@ def _healthy(views: Sequence[View]) -> str:
     if slow:
         values: Values = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
         said = say(
-            "No device with traffic is slower than a spinning disk ({names}: of unknown class)", values
+            "No device with traffic is slower than a healthy spinning disk (class unknown: {names})", values
         )
     elif any(class_of(one) == "unknown" for one in used):
-        said = "Every device with traffic answers quickly"
+        said = "Every device with traffic has a low latency"
     else:
-        said = "Every device with traffic answers as its class does"
+        said = "The latency of every device with traffic is normal for its class"
     asked = next((text for view in views if not blocked(view) >= CROWD and (text := many_ask(view))), "")
-    also = f", and {asked} while tasks get such answers" if asked else ""
+    also = f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
-        also += ", where a limit above the device (io.max, blkio.throttle) would not show"
+        also += "; a limit above the device (io.max, blkio.throttle) would not show"
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
 def _unknown(views: Sequence[View]) -> str:
     averaged = [view for view in views if "disk" in view.fallback]
+    known = {name for view in views for name in view.tables}
+    settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
     is_live = any(set(view.tables) - view.fallback for view in views)
     if any(view.fallback for view in views) and not is_live:
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
-            f"The capture cannot tell: it holds averages alone ({tables}), since boot or over a run. "
-            "Capture the present: `iostat -xt 5 12`"
+            f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
+            f"which say nothing about the present. Capture samples: `{settled_by}`"
         )
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
         return (
-            "The capture cannot tell: all it holds of the disks are averages, since boot or over a run"
-            f"{_on_average(averaged)}{live}. Capture the present: `iostat -xt 5 12`"
+            "This capture is not enough: of the disks it has only averages since boot or over a run"
+            f"{_on_average(averaged)}{live}. Capture samples: `iostat -xt 5 12`"
         )
-    more = "Capture more while it is slow: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    more = "Capture more while it is slow: `iostat -xt 5 12` and, at the same time, `vmstat 5 12`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
     calm = _calm(views)
@@ -295,8 +302,8 @@ def _unknown(views: Sequence[View]) -> str:
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {_why(views)}"
     if calm:
-        return f"No trouble is seen, but health is not shown: {calm}. {more}"
-    return f"The capture cannot tell: {_why(views)}. {more}"
+        return f"No trouble is visible, but the capture cannot prove health: {calm}. {more}"
+    return f"This capture is not enough: {_why(views)}. {more}"
 
 
 def _on_average(views: Sequence[View]) -> str:
@@ -335,7 +342,7 @@ def _calm(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     is_nobody = all(nobody_waits(view) and blocked(view) == 0 for view in views)
     if is_nobody and not any(view.devices for view in views):
-        return f"{nobody_waits(views[0])}; it holds no numbers of any disk"
+        return f"{nobody_waits(views[0])}; it has no disk statistics"
     return ""
 
 
@@ -358,7 +365,7 @@ def _why(views: Sequence[View]) -> str:
                 )
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
-            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"
+            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
     with_traffic = [
         (series, max(active, key=_slowness), _asked(view, series))
         for view in views
@@ -377,7 +384,7 @@ def _why(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         return say(
-            f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed}{{asked}})",
+            f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
         )
     if any(view.devices for view in views):
@@ -387,7 +394,7 @@ def _why(views: Sequence[View]) -> str:
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
-        return f"{calm}; it holds no numbers of any disk"
+        return f"{calm}; it has no disk statistics"
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
@@ -395,4 +402,4 @@ def _why(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return "it holds no numbers of any disk" + "".join(f"; {say(*moved(paging))}" for paging in known[:1])
+    return "it has no disk statistics" + "".join(f"; {say(*moved(paging))}" for paging in known[:1])

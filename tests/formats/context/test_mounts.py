@@ -61,3 +61,24 @@ def test_df_of_inodes_is_no_fill_of_space():
     text = "Filesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 9 8 1 89% /\n"
     (fact,) = blocks_of(FORMAT, text)[0].facts
     assert (fact.values.get("inodes_used_pct"), fact.values.get("used_pct")) == (89, None)
+
+
+INODES = """\
+Filesystem     Inodes IUsed IFree IUse% Mounted on
+none             512K     3  512K    1% /run/user
+none              999 -500K  501K     - /usr/lib/drivers
+/dev/vdb          16M  2.5M   14M   16% /srv
+E:\\               999 -500K  501K     - /mnt/e
+"""
+
+
+def test_rows_of_df_whose_totals_are_nonsense_do_not_end_it():
+    (block,) = blocks_of(FORMAT, INODES)
+    assert block.used == 5
+    (found,) = block.facts
+    assert (found.values["device"], found.values["inodes_used_pct"]) == ("vdb", 16)
+
+
+def test_df_of_what_lies_on_no_device_is_passed_over():
+    (block,) = blocks_of(FORMAT, "".join(INODES.splitlines(keepends=True)[:3]))
+    assert (block.used, block.facts, block.devices) == (3, (), ())

@@ -4,6 +4,7 @@ import pytest
 from iodiag.formats.context.nfsiostat import FORMAT
 from iodiag.model.columns import FAMILIES
 from reading import blocks_of
+from text_reading import reading
 
 OLD = """\
 nas1:/vol/home mounted on /home:
@@ -104,3 +105,64 @@ def test_a_line_that_does_not_fit_its_header_is_shown():
 )
 def test_prose_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(text):
+    bare = text[text.index("op") - 12 :].split("\n", 1)[1] if text is NEW else text.split("\n", 2)[2]
+    named, _ = frame_of(text)
+    frame, block = frame_of("the mount in question:\n" + bare + bare)
+    assert frame["mount"].tolist() == ["(unnamed)"] * 2
+    assert frame["since_boot"].all()
+    assert frame["writes_per_s"].tolist() == named["writes_per_s"].tolist() * 2
+    assert frame["write_await_ms"].tolist() == named["write_await_ms"].tolist() * 2
+    assert not block.unread
+
+
+def test_operations_that_come_again_below_one_name_are_of_nobody_known():
+    operations = NEW.split("\n\n", 2)[2]
+    frame, _ = frame_of(NEW + "\n" + operations.replace("70.000 ", "90.000 "))
+    assert frame["mount"].tolist() == ["/srv/data", "(unnamed)"]
+    assert frame["writes_per_s"].tolist() == [70, 90]
+
+
+def wrapped(text):
+    """Every value, and every heading behind the name of its operation, on a line of its own."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(("read:", "write:")):
+            name, rest = line.split(":", 1)
+            lines += [f"{name}:", rest]
+        elif line.strip()[:1].isdigit():
+            lines += [f"    {value}" for value in line.replace(" (", "(").split()]
+        else:
+            lines.append(line)
+    return "\n".join(lines).replace("(", " (").replace("  (ms", " (ms") + "\n"
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_values_on_a_line_each_are_those_of_one_line(text):
+    plain, _ = frame_of(text)
+    frame, block = frame_of(wrapped(text.strip()) + "\nprose\n")
+    assert not block.unread
+    assert block.used == wrapped(text.strip()).count("\n")
+    pd.testing.assert_frame_equal(frame.drop(columns="line"), plain.drop(columns="line"))
+
+
+def test_a_value_that_is_missing_among_wrapped_ones_takes_none_of_the_next():
+    lines = wrapped(OLD).splitlines()
+    del lines[lines.index("    64.000")]
+    frame, block = frame_of("\n".join(lines) + "\n")
+    assert len(block.unread) == 5
+    assert "reads_per_s" not in frame
+    assert frame["writes_per_s"].tolist() == [10]
+
+
+@pytest.mark.parametrize("prefix", ["# ", "#", "web1: ", "12:00:01 web1 nfs[7]: "])
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_a_prefix_before_each_line_is_taken_off(text, prefix):
+    plain, _ = frame_of(text)
+    dressed = "".join(f"{prefix}{line}\n" for line in text.strip().splitlines())
+    frame = reading(dressed).tables["nfs_mounts"]
+    assert frame["mount"].tolist() == plain["mount"].tolist()
+    assert frame["write_await_ms"].tolist() == plain["write_await_ms"].tolist()

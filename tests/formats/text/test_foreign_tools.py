@@ -21,6 +21,11 @@ ELSEWHERE = {
         " tin  tout  KB/t tps  MB/s   KB/t tps  MB/s  us ni sy in id\n"
         "   0     8 28.51   7  0.21   0.00   0  0.00   0  0  0  0 99\n"
     ),
+    "FreeBSD gstat": (
+        "dT: 1.002s  w: 1.000s\n"
+        " L(q)  ops/s    r/s   kBps   ms/r    w/s   kBps   ms/w   %busy Name\n"
+        "    3    210    200  25600   12.5     10     80    1.5   88.0| da1\n"
+    ),
     "macOS": (
         "              disk0       cpu    load average\n"
         "    KB/t  tps  MB/s  us sy id   1m   5m   15m\n"
@@ -157,13 +162,23 @@ tank           42.4G   402G    907  6.50K  59.7M   104M
 -------------  -----  -----  -----  -----  -----  -----
 """
 LISTED = "NAME   SIZE  ALLOC   FREE  EXPANDSZ   FRAG    CAP  DEDUP  HEALTH  ALTROOT\ntank   136T  40,5T  95,8T         1    24%    29%  1.00x  ONLINE  -\n"  # noqa: E501
+POOL = """\
+  pool: tank
+ state: ONLINE
+config:
+
+        NAME        STATE     READ WRITE CKSUM
+        tank        ONLINE       0     0     0
+          mirror-0  ONLINE       0     0     0
+            da1     ONLINE       0     0     2
+"""
 PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.0  0.1 168140 11620 ?        Ss   10:00   0:01 init\n"  # noqa: E501
 
 
 @pytest.mark.parametrize(
     ("table", "tool"),
-    [(ZPOOL, "zpool iostat"), (LISTED, "zpool list"), (PS, "ps")],
-    ids=["iostat", "list", "ps"],
+    [(ZPOOL, "zpool iostat"), (LISTED, "zpool list"), (POOL, "zpool status"), (PS, "ps")],
+    ids=["iostat", "list", "status", "ps"],
 )
 @pytest.mark.parametrize("is_first", [True, False])
 def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, tool, is_first):
@@ -171,6 +186,11 @@ def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, tool, is_f
     assert [note.reason for note in capture.notes] == [f"this is {tool}: it is not read"]
     assert "unread" not in capture.ledgers[0].counts
     assert "could not be read" not in iodiag.analyze(capture).headline
+
+
+def test_what_only_another_system_has_is_refused_before_pools_that_linux_has_too():
+    with pytest.raises(iodiag.IodiagError, match=r"paste\.txt:11: this is the gstat of FreeBSD"):
+        read(POOL + "\n" + ELSEWHERE["FreeBSD gstat"])
 
 
 def test_a_table_that_nobody_knows_does_not_count_against_ours():

@@ -231,3 +231,37 @@ def test_a_row_with_a_broken_row_behind_it_is_not_read_as_one():
     capture = whole(GLUED.replace("   0.92  99.21", ""))
     assert capture.disk["device"].tolist() == ["sda", "sdc"]
     assert [note.line for note in capture.unparsed] == [3]
+
+
+def headless(text, named=True):
+    """A table whose header lost its first word, and its first row its item unless `named`."""
+    header, first, *rest = text.splitlines()
+    cells = first if named else "  ".join(first.split()[1:])
+    return "\n".join([header.split(maxsplit=1)[1], cells, *(rest if named else [])]) + "\n"
+
+
+def test_a_header_that_lost_its_first_word_is_known_by_the_others():
+    read = reading("iostat:\n" + headless(X3))
+    pd.testing.assert_frame_equal(read.disk.drop(columns="line"), reading(X3).disk.drop(columns="line"))
+    assert not read.unread
+
+
+def test_the_only_row_below_may_have_lost_its_item():
+    read = reading("iostat:\n" + headless(X3, named=False))
+    assert read.disk["device"].tolist() == ["unnamed"]
+    assert read.disk["writes_per_s"].tolist() == [260.17]
+    assert not read.unread
+
+
+def test_several_rows_without_items_are_of_nobody_known():
+    header, first, *_ = X3.splitlines()
+    row = "  ".join(first.split()[1:]) + "\n"
+    read = reading(f"iostat:\n{header.split(maxsplit=1)[1]}\n{row}{row}")
+    assert all("device" not in frame or set(frame["device"]) != {"unnamed"} for frame in read.tables.values())
+
+
+def test_a_single_row_of_mpstat_without_its_cpu_is_of_all():
+    text = "mpstat:\n%usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"
+    read = reading(text + "5.00 0.00 4.00 11.00 0.00 1.00 0.00 0.00 0.00 79.00\n")
+    assert read.tables["cpu"]["cpu"].tolist() == ["all"]
+    assert read.tables["cpu"]["iowait_pct"].tolist() == [11]

@@ -95,7 +95,7 @@ def moved(paging: Table) -> tuple[str, Values]:
     values |= {"low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
     if is_still.all():
-        return "next to nothing is read or written", values
+        return "almost nothing is read or written", values
     text = f"{{{verb}}} kB/s are {verb}" + (" ({low} to {high})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}}} kB/s {other}"
@@ -103,7 +103,7 @@ def moved(paging: Table) -> tuple[str, Values]:
         values["flat"] = flat
         text += ", at a flat rate of {flat} kB/s: the disk or the path to it takes no more"
     if is_still.any():
-        text += "; in {still} of these {shown} samples next to nothing moves: a stall"
+        text += "; in {still} of these {shown} samples almost nothing is read or written: I/O stalled"
     return text, values
 
 

@@ -29,6 +29,7 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
     level, unloaded, said = load.level, load.unloaded, load.said
     values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
     values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
+    values["latency_s"] = said.latency_ms / 1000
     values |= {"reads": level.reads_per_s, "mb": said.rate * said.size_kb / KB_PER_MB}
     for way in level.ways:
         values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}
@@ -67,7 +68,7 @@ def _of_level(level: Level, prefix: str) -> Values:
 def class_named(series: DeviceSeries) -> str:
     """The class that a device is held against, for sentences; an unknown one means the slowest."""
     name = class_of(series)
-    return "of unknown class; taken for a spinning disk" if name == "unknown" else name
+    return "class unknown; judged as a spinning disk" if name == "unknown" else name
 
 
 def _larger(one: float, other: float) -> float:
@@ -80,8 +81,8 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
     return cite(
         load.level.rows,
-        "{util:.1f} % util at {rate} requests/s ({direction}" + size + "): {depth} in flight, {latency} "
-        "ms each" + ("; " + BOTH if load.level.ways else ""),
+        "{util:.1f} % util at {rate} requests/s ({direction}" + size + "): {depth} in flight, "
+        "{latency:ms} each" + ("; " + BOTH if load.level.ways else ""),
         template_values(series, load),
         worst="util_pct",
     )
@@ -124,7 +125,7 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     rows = load.level.rows
     if load.basis in ("measured", "least seen"):
         alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
-        text = "{latency} ms at {depth} in flight is {inflation}x the {unloaded} ms " + alone
+        text = "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + alone
         seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
@@ -135,8 +136,8 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "class":
         text = (
-            "{latency} ms at {depth} in flight is {inflation:.1f}x what one request alone takes a healthy "
-            "device ({class}) at the most"
+            "{latency:ms} with {depth} in flight is {inflation:.1f} times the longest time that a "
+            "healthy device ({class}) needs for a single request"
         )
         values |= {"class": class_named(series)}
         yield cite(rows, text, values, worst="await_ms")

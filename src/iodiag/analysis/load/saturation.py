@@ -365,7 +365,7 @@ BURST = 8.0
 """Requests in flight whenever a device is busy, from which they come in bursts."""
 
 
-UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
+UNTIMED = "the kernel records neither latency nor busy time for it"
 
 
 def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
@@ -737,8 +737,8 @@ def _unknown(load: Load) -> str:
     if load.basis == "measured":
         return "its latency is near that of one request alone, but no deeper queue was seen"
     return (
-        "no baseline: no sample of this kind of request has about one in flight, so nothing says what a "
-        "request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
+        "the latency without load is not known: no sample has about one request of this kind in flight; a "
+        "capture at low load, or lsblk and the disks below, would settle it"
     )
 
 

@@ -70,7 +70,8 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
 
 
 _ONE = re.compile(
-    r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|request|task|line|device|disk|card|burst|process))(?:s|es)\b(?!/)"
+    r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|report|request|task|line|device|disk|card|burst|process))"
+    r"(?:s|es)\b(?!/)"
 )
 
 

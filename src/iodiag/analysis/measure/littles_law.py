@@ -121,8 +121,8 @@ LEADS: Mapping[Shift, str] = {
     "less_load": "{device} was given less work",
     "workload": "The requests to {device} are of another kind",
     "unchanged": "{device} did the same work in the same way",
-    "mixed": "Rate, requests in flight and latency of {device} tell no single story",
-    "unknown": "Whether the load or the speed of {device} moved cannot be told from these samples",
+    "mixed": "Rate, requests in flight and latency of {device} show no clear pattern",
+    "unknown": "Whether the load or the speed of {device} changed is not determined by these samples",
 }
 
 

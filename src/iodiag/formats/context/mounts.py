@@ -37,8 +37,13 @@ _DF = (
     r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
     r"(?P<free>[\d.]+[KMGTP]?i?)\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
+_DF_OTHER = (
+    r"^\s*\S.{0,200}?(?:\s{1,80}(?:-?[\d.]{1,20}[KMGTPE]?i?|-)){3}"
+    r"\s{1,80}(?:\d{1,3}%|-)\s{1,80}/.{0,400}$"
+)
+"""A row of what lies on no block device: its totals may be nonsense, or be missing."""
 _DF_HEAD = (
-    r"^\s*Filesystem\s+(?:Type\s+)?(?:(?:1[KM]-blocks|\d+-blocks|Size)\s+Used|(?P<inodes>Inodes)\s+IUsed)"
+    r"^\s*Filesystem\s+(?:Type\s+)?(?:(?:\d{1,4}[KMGB]?-blocks|Size)\s+Used|(?P<inodes>Inodes)\s+IUsed)"
     r"\s+.*Mounted on\s*$"
 )
 _FIND_HEAD = r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$"
@@ -56,12 +61,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         match = next((m for pattern in patterns if (m := re.match(pattern, line.text))), None)
         if match:
             found.append((match, line))
-        elif not (
-            patterns == (_DF,) and re.match(r"^\s*[\w./:-]+(?:\s+[\w.]+){2,5}\s+[\d-]+%?\s+/\S*$", line.text)
-        ):
+        elif not (head and re.match(_DF_OTHER, line.text)):
             break
         used += 1
-    if not found:
+    if not found and not (head and used > 1):
         return None
     devices = tuple(_device(m, origin("mounts", source, ln)) for m, ln in found if _is_block_device(m))
     is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or re.match(_NETWORK, m["type"] or "")]

@@ -4,7 +4,8 @@ Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on).
 show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
 (nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
-of the present either, and all that leaves out reports since boot must leave it out, too.
+of the present either, and all that leaves out reports since boot must leave it out, too. Numbers whose
+mount was left out are of one without a name, and nothing tells that they are of a later report.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ _PHRASES = {
 }
 _PHRASE = "|".join(map(re.escape, _PHRASES))
 _OPERATION = rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE})\s*){{3,8}})"
+_WRAPPED = rf"\s*(?:{_PHRASE})(?:\s+(?:{_PHRASE})){{0,7}}\s*"
 _VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)%\))?(?:\s+|$)"
 _DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
 )
 _KEPT = ("read", "write")
+_UNNAMED = "(unnamed)"
 _Value = tuple[float, float | None]
 
 
@@ -87,16 +90,21 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             seconds = _seconds(clock)
             at += 1
             continue
-        elif rows and (names := _names(text)) is not None:
-            at += 1
-            below = lines[at] if at < len(lines) else Line("", 0)
-            values = _values(below.text, len(names))
-            if values is not None:
-                rows[-1].numbers.update(_named(names, values))
-            elif re.match(_VALUE, below.text.strip()):
-                unread.append(below.number)
+        elif (heading := _heading(lines, at)) is not None:
+            names, size = heading
+            values, taken = _values_below(lines, at + size, len(names))
+            if values:
+                named = _named(names, values)
+                if named and not (rows and rows[-1].numbers.keys().isdisjoint(named)):
+                    rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
+                if named:
+                    rows[-1].numbers.update(named)
+            elif taken:
+                unread += [line.number for line in lines[at + size : at + size + taken]]
             else:
+                at += size
                 continue
+            at += size + taken - 1
         elif text.strip() and not re.fullmatch(_DETAIL, text):
             break
         at += 1
@@ -114,6 +122,34 @@ def _seconds(clock: _clock.Clock) -> float:
         return clock.epoch
     day = _clock.to_day(clock, "mdy")
     return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
+
+
+def _heading(lines: Sequence[Line], at: int) -> tuple[list[str], int] | None:
+    """The columns that a header announces, and the lines that it takes: a narrow page wraps it."""
+    text, size = lines[at].text, 1
+    if len(text) <= 400 and re.match(r"\s*[a-z_]{2,20}:", text):
+        while at + size < len(lines) and size < len(_PHRASES):
+            following = lines[at + size].text
+            if len(following) > 400 or not re.fullmatch(_WRAPPED, following):
+                break
+            text, size = f"{text} {following}", size + 1
+    names = _names(text if size == 1 else " ".join(text.split()))
+    return None if names is None else (names, size)
+
+
+def _values_below(lines: Sequence[Line], at: int, count: int) -> tuple[list[_Value] | None, int]:
+    """The values below a header, which may stand on a line each, and how many lines those take.
+
+    None where they are not as many: with 0 lines where none of values stands there.
+    """
+    text, size = "", 0
+    for line in lines[at : at + count]:
+        if not re.match(_VALUE, line.text.strip()[:400]):
+            break
+        text, size = f"{text} {line.text.strip()[:400]}", size + 1
+        if (values := _values(text, count)) is not None:
+            return values, size
+    return None, size
 
 
 def _names(text: str) -> list[str] | None:
@@ -166,7 +202,7 @@ def _table(rows: Sequence[_Row], source: str) -> Table:
         np.array(list(_lengths(rows))),
         np.zeros(size, dtype=np.int64),
         np.array([row.report for row in rows], dtype=np.int64),
-        np.array([row.report == 0 for row in rows], dtype=np.bool_),
+        np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
     )
     front["mount"] = Texts.of(row.mount for row in rows)
     front["export"] = Texts.of(row.export for row in rows)
@@ -185,7 +221,10 @@ FORMAT = ContextFormat(
     id="nfsiostat",
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
-    starts=re.compile(r" mounted on /\S{0,700}:\s*$"),
+    starts=re.compile(
+        r" mounted on /\S{0,700}:\s*$|^\s*ops?/s\s+rpc bklog\s*$"
+        r"|^\s*(?:read|write):(?:\s+ops/s\s+kB/s\s.*)?\s*$"
+    ),
     read=_read,
     releases="nfs-utils 1.2 to 2.8",
     not_read="operations other than reads and writes; statistics of the caches",

@@ -15,6 +15,7 @@ from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, Walk
+from iodiag.formats.text.structure.headers import numeric_share
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
@@ -28,6 +29,8 @@ _MOST_NOTES = 200
 _PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 _FEWEST_FIGURES = 2  # of a damaged row
+_OF_NUMBERS = 0.5  # a line with such a share of them
+_MOST_LISTED = 20_000
 _OF_SAMPLES = ("disk_counters", "nfs_mounts")
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
@@ -202,7 +205,14 @@ def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
         by_rank = np.bincount(best, minlength=len(_BEST_FIRST))[: len(_BEST_FIRST)]
         counts = by_rank[rank]
     counts[CLASS["noise"]] += max(int(is_solid.sum()) - int(counts.sum()), 0)
-    return Ledger(source.name, {name: int(n) for name, n in zip(LINE_CLASSES, counts, strict=True) if n})
+    listed = np.flatnonzero((classes == CLASS["context"]) & kept)[:_MOST_LISTED].tolist()
+    if not counts[CLASS["unread"]]:
+        listed = []
+    return Ledger(
+        source.name,
+        {name: int(n) for name, n in zip(LINE_CLASSES, counts, strict=True) if n},
+        sum(numeric_share(text.words(index)) >= _OF_NUMBERS for index in listed),
+    )
 
 
 def _solid_lines(data: bytes) -> Bools:

@@ -13,13 +13,13 @@ from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
-from iodiag.formats.text.clean.row_cleaning import rejoined, respelled, unglued, unstamped
+from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.untrue_rows import true_rows
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.structure.foreign_tools import refusal
+from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
@@ -39,13 +39,15 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
     unzoned = Unzoned()
     text = clean(
-        source.data, [*_REWRITES, unzoned, unbroken, unstamped, unglued, rejoined, *own], source.line_feeds
+        source.data,
+        [*_REWRITES, unzoned, unbroken, headed, unstamped, unglued, rejoined, *own],
+        source.line_feeds,
     )
     found = walk(text, source.name)
     blocks_from_loose_rows(found, columns)
     if found.foreign and not (found.blocks or found.contexts):
-        tool, index = next(iter(found.foreign.items()))
-        raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")
+        tool = most_telling(found.foreign)
+        raise UnknownFormat(f"{source.name}:{text.numbers[found.foreign[tool]]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_half)
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order)))
     if sentence and all_rows:

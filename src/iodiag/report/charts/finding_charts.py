@@ -67,8 +67,7 @@ def bars(finding: Finding) -> Bars | None:
     rest = len(finding.peers) - len(names)
     more = f" {wording.plural(rest, 'more device')} not drawn." if rest else ""
     return Bars(
-        caption=f"Side by side, means over {stretch(finding)}: how long each took, and what it was "
-        f"given.{more}",
+        caption=f"Side by side, means over {stretch(finding)}: latency and load of each device.{more}",
         description=f"Means over {stretch(finding)}. {told}.",
         labels=tuple(map(label_of, names)),
         panels=tuple(panels),
@@ -122,8 +121,8 @@ def ladder(finding: Finding, series: Sequence[Series]) -> RateByDepth | None:
     low, high = min(levels), max(levels)
     alone_ms, servers = _bounds(finding, levels)
     return RateByDepth(
-        caption="Requests per second against requests in flight. Points that rise say there was room; a "
-        "flat top says that more requests in flight brought no more work."
+        caption="Requests per second against requests in flight. Rising points: the device had capacity "
+        "left. A flat top: more requests in flight brought no more work."
         + (f" Filled: {stretch(finding)}." if outside and inside else ""),
         description=f"{wording.plural(len(levels), 'point')}: from {wording.number(low[1])} requests/s at "
         f"{wording.number(low[0])} in flight to {wording.number(high[1])} requests/s at "

@@ -240,8 +240,8 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     is_slow = waited >= limits.warning_ms and not waited < 1.5 * below
     is_sure = volume.is_stated and volume.writes.sum() >= _CERTAIN_WRITES
     sure: Confidence = "high" if is_sure else "medium"
-    read = " and read {per_write:.0f} kB per {noun} that nobody asked for" if values["per_write"] > 0 else ""
-    wait = " Each takes {waited:.3g} ms." if not np.isnan(waited) else ""
+    read = " and read {per_write:.0f} kB per {noun}" if values["per_write"] > 0 else ""
+    wait = " Each {noun} takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
         severity="warning" if is_slow else "notice",
         confidence=sure,
@@ -249,10 +249,10 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         peers=tuple(disk.name for disk in volume.disks),
         **when(volume.rows),
         summary=say(
-            "{writes:.1f} {noun}s/s of {size:.1f} kB to {origin} make {disks} move {times:.3g} times "
-            "the bytes asked for"
+            "{origin} has a snapshot that copies chunks before they are written: {writes:.1f} {noun}s/s of "
+            "{size:.1f} kB make {disks} transfer {times:.3g} times the requested bytes"
             + read
-            + ", in {shown} of {of} samples: its snapshot copies chunks first."
+            + ", in {shown} of {of} samples."
             + wait,
             values,
         ),

@@ -135,7 +135,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         severity = "critical"
     values = _values(series, worst) | {"count": len(stalls)}
     often = " {count} times; the longest" if len(stalls) > 1 else ""
-    ends = ", and the capture ends so" if worst.release is None else ""
+    ends = " until the end of the capture" if worst.release is None else ""
     held = " with {depth} in flight" if values["depth"] else ""
     where = "; " + place[0].text + "." if place else "."
     how_long = (

@@ -230,7 +230,7 @@ def _of_callers(series: DeviceSeries, level: Level) -> Finding:
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(
             "{device} has {callers} requests in flight in {count} of {samples} samples, at {low} to {high}/s "
-            "and {latency} ms each: {callers} callers that each wait for their own set the pace.",
+            "and {latency} ms each: {callers} callers wait for one request each, and this limits the rate.",
             values,
         ),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
@@ -281,15 +281,15 @@ def _finding(
         devices=(series.name, *below),
         **when(level.rows),
         summary=say(
-            "{device} serves one request at a time " + often + ": at {latency} ms each no more than "
-            "{ceiling:.0f} {direction}/s of {size:.1f} kB can be had, {mb:.1f} MB/s now.",
+            "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
+            "{ceiling:,.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
             values,
         ),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
-            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
+            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:,.0f}/s", values),
             *other_state_evidence(series, level.rows),
             *witnesses,
             *(cite_fact(fact) for fact in (process,) if fact is not None),

@@ -8,7 +8,8 @@ NFS, which counts the calls of all mounts, only the last.
 Why it matters: local disks are idle then, and everything that uses the mount stands still. Which of the
 three it is says where to look: at the server and its disks, at mount options and slots, or at the network.
 
-When it is wrong: the first report is an average since the mount and is left out. The round trip holds the
+When it is wrong: the first report is an average since the mount and is left out; alone it shows that
+operations waited on the client for ten times their round trip, but not when. The round trip holds the
 server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
 own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a round
 trip above that of any healthy disk is left open: the way to a distant server takes as long. One call that is
@@ -41,6 +42,8 @@ _STEPS = 4
 _CERTAIN_OPERATIONS = 100.0
 _FEWEST_CALM = 2
 _FELT_MS = 20.0
+_LEAST_MOUNTED_S = 3600
+"""An average since the mount is taken as one of an hour at least."""
 _WAYS = ("read", "write")
 
 Place = Literal["server", "slots", "network"]
@@ -65,6 +68,7 @@ class _Wait:
     took_ms: float
     usual_ms: float
     sent_again_pct: float
+    is_average: bool
 
     @property
     def harm(self) -> float:
@@ -78,8 +82,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if table is None or not any(view.has("nfs_mounts", f"{way}_round_trip_ms") for way in _WAYS):
         yield from _of_all_mounts(view, limits)
         return
+    is_average = "nfs_mounts" in view.fallback
     for mount, rows in by_text(table, "mount"):
-        waits = [wait for way in _WAYS for wait in _waits(mount, rows, way, limits)]
+        waits = [wait for way in _WAYS for wait in _waits(mount, rows, way, limits, is_average=is_average)]
         used = [way for way in _WAYS if (_operations(rows, way) >= limits.operations).any()]
         slow = [said for way in used if (said := _unusual(rows, way))]
         if waits:
@@ -145,10 +150,13 @@ def _unusual(rows: Table, way: str) -> str:
     return f"a {way} takes {duration(trip)} to the server and back" if trip >= slowest else ""
 
 
-def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]:
+def _waits(mount: str, rows: Table, way: str, limits: Limits, *, is_average: bool) -> Iterator[_Wait]:
     operations = _operations(rows, way)
-    is_used = operations >= limits.operations
     trip, took = rows.floats(f"{way}_round_trip_ms"), rows.floats(f"{way}_await_ms")
+    is_used = operations >= limits.operations
+    if is_average:
+        is_stuck = took >= np.maximum(limits.ratio * trip, limits.slow_ms)
+        is_used |= is_stuck & (operations * _LEAST_MOUNTED_S >= limits.operations)
     if not is_used.any() or np.isnan(trip[is_used]).all():
         return
     usual = _usual(rows.floats(f"{way}_request_size_kb"), trip, is_used)
@@ -180,6 +188,7 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]
                 float(np.average(took[found], weights=weights)),
                 float(median(usual[found])),
                 float(np.average(again[found], weights=weights)),
+                is_average,
             )
 
 
@@ -206,8 +215,7 @@ def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
 def _finding(wait: _Wait, limits: Limits) -> Finding:
     is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
-        "mount": wait.mount,
-        "export": wait.export,
+        "mount": f"{wait.mount} ({wait.export})" if wait.export else wait.mount,
         "way": wait.way,
         "took": duration(wait.took_ms),
         "trip": duration(wait.round_trip_ms),
@@ -225,25 +233,29 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     sure: Confidence = "high" if wait.operations >= _CERTAIN_OPERATIONS else "medium"
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
+    of_mount = f" {wait.mount}" if wait.export else ""
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows) | {"samples": wait.samples},
-        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", values),
+        summary=say(_SUMMARY[wait.place] + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
-        cannot_know=("whether the server's disks, its threads or the network between take the time",),
+        cannot_know=(("when: whether they wait now",) if wait.is_average else ())
+        + ("whether the server's disks, its threads or the network between take the time",),
         remedy=_REMEDY[wait.place],
-        confirm=(f"nfsiostat 5 12 {wait.mount}", "mountstats " + wait.mount, "nfsstat -rc"),
+        confirm=(f"nfsiostat 5 12{of_mount}", f"mountstats{of_mount}", "nfsstat -rc"),
     )
 
 
+_OF_SAMPLES = ", in {shown} of {of} samples with traffic."
+_OF_AVERAGES = ", on average since it was mounted."
 _SUMMARY: dict[Place, str] = {
-    "server": "Each {way} of the NFS mount {mount} ({export}) takes {took}, {trip} of it on the way to the "
+    "server": "Each {way} of the NFS mount {mount} takes {took}, {trip} of it on the way to the "
     "server and back{against}: the server or the network is slow, not a local disk",
-    "slots": "Each {way} of NFS mount {mount} ({export}) takes {took}, the round trip {trip} of it: "
-    "operations wait on this host for a slot",
-    "network": "{again:.1f} % of the {way}s of NFS mount {mount} ({export}) were sent again, and one takes "
+    "slots": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: "
+    "operations wait on this host before they are sent, most often for a slot",
+    "network": "{again:.1f} % of the {way}s of NFS mount {mount} were sent again, and one takes "
     "{took}: the network loses requests, or the server does",
 }
 _REMEDY: dict[Place, tuple[str, ...]] = {

@@ -163,8 +163,9 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
         peers=(found.fast.name,),
         **when(found.slow_rows),
         summary=say(
-            "Path {slow} of {top} takes {took} per request, path {fast} {took_fast} ({times:.3g}x), and "
-            "is given {share:.0f} % as many " + often + ": every request sent that way waits.",
+            "Path {slow} of {top} takes {took} per request, {times:.3g} times as long as path {fast} "
+            "({took_fast}), and gets {share:.0f} % as many requests " + often + ": every request on path "
+            "{slow} waits.",
             values,
         ),
         evidence=tuple(_evidence(found, values)),

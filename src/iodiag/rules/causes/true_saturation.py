@@ -137,9 +137,14 @@ def _finding(
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
-        cannot_know=("percentiles: counters hold means only", "whether requests at low load were as random"),
+        cannot_know=_CANNOT_KNOW,
     )
 
+
+_CANNOT_KNOW = (
+    "percentiles: the counters give only means",
+    "whether the requests at low load had the same access pattern",
+)
 
 _RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
 
@@ -220,7 +225,9 @@ def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> b
 
 def _against(load: Load) -> Iterator[Evidence]:
     if load.basis == "class":
-        text = "nothing in the capture tells what this device takes unloaded"
+        text = (
+            "the capture has no sample of this device without a queue: its latency without load is not known"
+        )
         yield cite(load.level.rows, text, weighs="against")
     elif load.basis == "measured" and load.lower is None:
         yield cite(
@@ -231,17 +238,17 @@ def _against(load: Load) -> Iterator[Evidence]:
 _SEEN = dict.fromkeys(("class", "queue", "throughput", "least seen"), ", {often}")
 
 _SUMMARY = {
-    "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
-    "request; at most {gain:.0f} % more throughput is left",
-    "least seen": "{device} is saturated: its {direction} take {latency} ms with {depth} in flight, "
+    "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
+    "the latency of a single request; at most {gain:.0f} % more throughput is possible",
+    "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as under its lightest load",
-    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency} ms each",
-    "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
+    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
+    "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
     "{util:.0f} % busy",
-    "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight wait {latency} ms each, "
+    "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
     "{util:.0f} % busy",
     "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
-    "MB/s with {depth}, {latency} ms each",
+    "MB/s with {depth}, {latency:ms} each",
 }
 
 _OF_WRITES = (

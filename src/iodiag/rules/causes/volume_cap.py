@@ -98,7 +98,9 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
     if not count and _is_queued_otherwise(series, limits):
-        reason = "a queue in samples alone that show no rate: too long, stalled, or at their ends"
+        reason = (
+            "the samples with a queue show no rate: they are too long, stalled, or at the edge of the load"
+        )
         return Outcome(RULE.id, "undetermined", (series.name,), reason)
     if not count:
         return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")

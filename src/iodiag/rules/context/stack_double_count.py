@@ -113,7 +113,7 @@ def _finding(
         devices=tuple(series.name for series in tops),
         summary=say(_SUMMARY, values),
         evidence=(cite(rows, _SUMS, values), *([_host(account)] if account is not None else [])),
-        refutes=("lsblk showing that these devices do not stand on each other",),
+        refutes=("lsblk shows that these devices are not layers of each other",),
     )
 
 
@@ -129,8 +129,9 @@ def _host(account: HostAccount) -> Evidence:
 MOST_NAMES = 6
 
 _SUMMARY = (
-    "The {count} devices listed stand on each other: their sum is {ratio} times what was asked of the host. "
-    "Add up one layer only: {top_names} for what was asked, {leaf_names} for what the disks did."
+    "The {count} devices listed are layers of each other: their sum is {ratio} times the traffic of the "
+    "host. Add up only one layer: {top_names} for the requested traffic, {leaf_names} for the traffic of the "
+    "disks."
 )
 _SUMS = (
     "all devices together move {all} kB/s, those at the top {tops} kB/s ({top_names}), those at the bottom "

@@ -175,17 +175,17 @@ def _against(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
 
 
 _SUMMARY = {
-    "scaled": "{device} reads {util:.1f} % busy at {rate} requests/s, yet did {higher_rate} "
-    "({higher_times:.1f}x) at a deeper queue: util says nothing of its capacity.",
-    "flat latency": "{device} reads {util:.1f} % busy at {depth} in flight, yet a request takes only "
-    "{inflation:.1f}x as long as alone: it is not near its limit.",
-    "one at a time": "{device} reads {util:.1f} % busy with {depth} in flight: its client asks for one "
+    "scaled": "{device} shows {util:.1f} % busy at {rate} requests/s, but served {higher_rate} "
+    "({higher_times:.1f} times as many) with more in flight: %util does not show its capacity.",
+    "flat latency": "{device} shows {util:.1f} % busy at {depth} in flight, yet a request takes only "
+    "{inflation:.1f} times as long as alone: it is not near its limit.",
+    "one at a time": "{device} shows {util:.1f} % busy with {depth} in flight: its client asks for one "
     "thing at a time, and it could serve more.",
-    "plausible latency": "{device} reads {util:.1f} % busy, yet answers in {latency} ms with {depth} in "
-    "flight: util says nothing of its capacity.",
-    "idle spindles": "{device} reads {util:.1f} % busy with {depth} requests on {disks:g} disks: most of "
+    "plausible latency": "{device} shows {util:.1f} % busy, yet answers in {latency} ms with {depth} in "
+    "flight: %util does not show its capacity.",
+    "idle spindles": "{device} shows {util:.1f} % busy with {depth} requests on {disks:g} disks: most of "
     "them idle.",
-    "ticks": "{device} reads {util:.1f} % busy with {depth} in flight: the kernel counts util in ticks.",
+    "ticks": "{device} shows {util:.1f} % busy with {depth} in flight: the kernel counts util in ticks.",
 }
 
 RULE = Rule(

@@ -77,15 +77,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
         summary=say(_ONLY if only else _LEFT_OUT, values),
         evidence=(
-            cite(rows[np.sort(first)], "reports that average since boot: {count}", values),
+            cite(rows[np.sort(first)], "averages since boot: {count} reports", values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
         ),
         refutes=("the tool was called with -y",),
     )
 
 
-_ONLY = "All there is of {tables} are averages since boot: nothing about now can be concluded from them."
-_LEFT_OUT = "The first report averages the time since boot and is left out (reports: {count})."
+_ONLY = "Only averages since boot were captured ({tables}); they say nothing about the present."
+_LEFT_OUT = "The first report is the average since boot and is skipped ({count} reports)."
 
 
 def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[Contrast]:

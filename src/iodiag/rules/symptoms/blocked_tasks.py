@@ -213,16 +213,16 @@ def _are_shown(view: View) -> bool:
 def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
     paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
-    often, text = in_samples(samples), "iowait is {iowait:.0f} %, {idle:.0f} % idle, "
+    often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
     values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     most = float(np.max(weighted.values(tasks[0], "blocked"))) if tasks else float("nan")
     values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
-    who = "{tasks} tasks are blocked"
-    who += " on average, up to {most:g}" if float(values["tasks"]) < most else ""
+    who = "on average {tasks} tasks are blocked, at most {most:g}"
+    who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
     moves = _total(meanwhile) >= STILL_KB
-    lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O that does not move"
-    lead = "The disks hold the host back" if moves else lead
+    lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
+    lead = "The disks slow the host down" if moves else lead
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)

@@ -18,10 +18,16 @@ from iodiag.formats.text.clean.lines import Piece
 from iodiag.formats.text.structure.headers import find_header, is_number
 
 _BANNER = re.compile(r"Linux\s\S{1,80}\s+\([^()]{0,80}\)\s")
+_NFSIOSTAT = re.compile(
+    r"ops?/s\s+rpc bklog\s*$|(?:read|write):\s+ops/s\s+kB/s\s"
+    r"|[\w\[]\S{0,700}:\S{0,700} mounted on /\S{0,700}:\s*$"
+)
 _ANCHOR = re.compile(
     r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
-    rf"|{_BANNER.pattern}"
+    rf"|{_BANNER.pattern}|{_NFSIOSTAT.pattern}"
 )
+"""What a line may begin with that tells how lines are dressed: a banner, a header."""
+
 _START = re.compile(r"(?<=[\s:|>\]})+#*;\"-])[^\s:|>\]})+#*;\"-]")
 _ZONED = re.compile(
     r"(?P<lead>\s*)(?P<clock>(?P<hour>\d\d)(?P<rest>:\d\d:\d\d))"
@@ -92,16 +98,21 @@ def _prefix_length(text: str) -> int:
     if len(text) > _LONGEST_LINE or not _ANCHOR.search(text):
         return 0
     words = text.split()
-    if is_number(words[-1]) or find_header(words) is not None or _BANNER.match(text.lstrip()):
+    if is_number(words[-1]) or find_header(words) is not None or _is_head(text.lstrip()):
         return 0
     for match in _START.finditer(text, 0, _LONGEST_PREFIX):
         start = match.start()
         if not _ANCHOR.match(text, start):
             continue
         rest = text[start:]
-        if _BANNER.match(rest) or find_header(rest.split()) or _zone_of(rest):
+        if _is_head(rest) or find_header(rest.split()) or _zone_of(rest):
             return start
     return 0
+
+
+def _is_head(text: str) -> bool:
+    """Whether a line is one that what stands below it belongs to, and no header of a table."""
+    return bool(_BANNER.match(text) or _NFSIOSTAT.match(text))
 
 
 @lru_cache(maxsize=256)

@@ -34,6 +34,9 @@ _WIDTHS_OF_VMSTAT = {16: 4, 17: 5, 18: 5}
 """Columns of a row of vmstat, and how many of them share the CPU's time (the guests' is a part of us)."""
 
 _FEWEST_SPLIT = 2
+_FIRST_WORDS = (("Device", "unnamed"), ("CPU", "all"))
+"""What heads the items of a table, and whose a single row without an item is."""
+_FEWEST_HEADING = 5
 
 
 def respelled(pieces: Sequence[Piece]) -> Sequence[Piece]:
@@ -81,6 +84,39 @@ def _without_caption(text: str, end: int) -> str:
     header, other = find_header(text.split()), find_header(rest.split())
     is_known = other is not None and not other.layout.unknown
     return " " * end + rest if is_known and (header is None or header.layout.unknown) else text
+
+
+def headed(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Headers that lost their first word with it again, and the only row below, where that lost its item.
+
+    Several rows without their items are of nobody knows whom: they stay as they are.
+    """
+    result = [*pieces]
+    for n, piece in enumerate(pieces):
+        words = piece.text.split() if "/s" in piece.text or "%" in piece.text else []
+        if not _FEWEST_HEADING <= len(words) <= _LONGEST_LINE or is_number(words[-1]):
+            continue
+        found = next((first for first in _FIRST_WORDS if _lacks(words, first[0])), None)
+        below = [m for m in range(n + 1, min(n + 1 + _ROWS_BELOW, len(pieces))) if pieces[m].text.strip()]
+        if found is None or not below:
+            continue
+        rows = [pieces[m].text[:_LONGEST_LINE].split() for m in below]
+        numbers = [len(row) == len(words) and all(map(is_number, row)) for row in rows]
+        is_named = len(rows[0]) == len(words) + 1 and not is_number(rows[0][0])
+        if numbers[0] and not any(numbers[1:]):
+            result[below[0]] = pieces[below[0]]._replace(text=f"{found[1]} {pieces[below[0]].text.lstrip()}")
+        elif not (is_named and all(map(is_number, rows[0][1:]))):
+            continue
+        result[n] = piece._replace(text=f"{found[0]} {piece.text.lstrip()}")
+    return result if any(new is not old for new, old in zip(result, pieces, strict=True)) else pieces
+
+
+def _lacks(words: Sequence[str], first: str) -> bool:
+    """Whether a word in front of a line, and nothing else, makes it a whole header."""
+    if find_header(words) is not None:
+        return False
+    whole = find_header([first, *words])
+    return whole is not None and not (whole.layout.unknown or whole.layout.is_cut)
 
 
 def unstamped(pieces: Sequence[Piece]) -> Sequence[Piece]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _BANNER = re.compile(r"\s*(SunOS|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD)\s+\S+\s+\S.*\d[/.-]\d")
 
@@ -11,6 +11,7 @@ _BANNER = re.compile(r"\s*(SunOS|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD)\s+\S+\
 _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(words.split()), tool)
     for words, tool in (
+        ("L(q) ops/s ms/r %busy", "the gstat of FreeBSD"),
         ("kr/s kw/s qlen", "the iostat of FreeBSD"),
         ("kr/s kw/s ms/r", "the iostat of FreeBSD"),
         ("kr/s kw/s actv", "the iostat of Solaris or illumos"),
@@ -31,9 +32,18 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("PID USER PR NI VIRT RES", "top"),
         ("USER PID %CPU %MEM VSZ RSS", "ps"),
         ("UID PID PPID C STIME", "ps"),
+        ("COMMAND PID USER FD TYPE", "lsof"),
+        ("OBJS ACTIVE USE SLABS", "slabtop"),
+        ("Iface MTU RX-OK RX-ERR", "netstat"),
+        ("Proto Recv-Q Send-Q", "netstat"),
+        ("State Recv-Q Send-Q", "ss"),
+        ("CONTAINER ID NAME CPU MEM", "docker stats"),
+        ("ID CLASS WEIGHT REWEIGHT", "ceph osd df"),
+        ("osd commit_latency(ms) apply_latency(ms)", "ceph osd perf"),
         ("capacity operations bandwidth", "zpool iostat"),
         ("pool alloc free read write", "zpool iostat"),
         ("pool used avail read write", "zpool iostat"),
+        ("NAME STATE READ WRITE CKSUM", "zpool status"),
         ("NAME SIZE ALLOC FREE CAP", "zpool list"),
         ("NAME SIZE USED AVAIL CAP", "zpool list"),
         ("NAME USED AVAIL REFER", "zfs list"),
@@ -54,11 +64,16 @@ _LINES = tuple(
             r"\s*#<-{2,20}(?:CPU|Disks|Memory|Network)-{2}|\s*#\s?DISK STATISTICS \(/sec\)|### RECORD\s+\d",
             "collectl",
         ),
+        (r"\s*(?:Client|Server) (?:rpc stats|nfs v[2-4]):?\s*$", "nfsstat"),
         (r"\s*Mach Virtual Memory Statistics:", "the vm_stat of macOS"),
     )
 )
 _OF_LINUX = frozenset(
-    ("top", "ps", "dstat", "nmon", "atop", "collectl", "zpool iostat", "zpool list", "zfs list")
+    (
+        *("top", "ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
+        *("lsof", "slabtop", "netstat", "ss", "docker stats", "ceph osd df", "ceph osd perf"),
+        *("zpool iostat", "zpool list", "zpool status", "zfs list"),
+    )
 )
 _LONGEST_LINE = 400
 
@@ -74,6 +89,11 @@ def foreign_tool(line: str, words: Sequence[str]) -> str | None:
         if tool := next((tool for needed, tool in _HEADERS if needed <= known), None):
             return tool
     return next((tool for pattern, tool in _LINES if pattern.match(line)), None)
+
+
+def most_telling(tools: Iterable[str]) -> str:
+    """The first tool that another system has alone, else the first: pools of ZFS are on Linux, too."""
+    return min(tools, key=lambda tool: tool in _OF_LINUX)
 
 
 def refusal(tool: str) -> str:

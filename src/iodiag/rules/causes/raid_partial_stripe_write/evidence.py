@@ -36,8 +36,8 @@ def template_values(array: Array, found: SmallWrites) -> dict[str, float]:
         "read": paid.read_kb,
         "excess": paid.excess_read_kb,
         "extra": paid.extra_reads,
-        "by_writes": share.by_writes,
-        "by_reads": share.by_reads,
+        "by_writes": 100 * share.by_writes,
+        "by_reads": 100 * share.by_reads,
         "cost": paid.amplification + paid.extra_reads,
         "mirror": 2.0,
         "resync": RESYNC_KB,
@@ -89,12 +89,12 @@ _READS = (
     "each {unit}, where full stripes read nothing"
 )
 _AGREE = (
-    "by the writes {by_writes:.2f} of what was written took the slow path, by the reads {by_reads:.2f}: "
-    "two independent counts agree"
+    "{by_writes:.0f} % of what was written took the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: two independent counts agree"
 )
 _DIFFER = (
-    "by the writes {by_writes:.2f} of what was written took the slow path, by the reads {by_reads:.2f}: "
-    "the two counts differ, as they do where the stripe cache spares reads"
+    "{by_writes:.0f} % of what was written took the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: the two counts differ, as they do where the stripe cache spares reads"
 )
 _COST = "each {unit} costs {cost:.1f} kB on the members; RAID10 would need {mirror:.1f}"
 _SMALL = "the members' requests average {leg_size} kB; a resync moves {resync} kB and more at once"

@@ -122,7 +122,7 @@ def _totals(account: HostAccount) -> Evidence:
 
 def _host(account: HostAccount, bounds: Bounds) -> dict[str, Any]:
     fit = account.parity(bounds.most_apart)
-    shares: Values = {"by_writes": fit[1].by_writes, "by_reads": fit[1].by_reads} if fit else {}
+    shares: Values = {"by_writes": 100 * fit[1].by_writes, "by_reads": 100 * fit[1].by_reads} if fit else {}
     values: Values = {"amplification": account.amplification, "extra": account.extra_reads}
     return {
         "confidence": "low",
@@ -153,8 +153,8 @@ _TOTALS = (
     "as much, and read {disks_read} kB/s where {read} kB/s are asked for: {extra} kB more per kB written"
 )
 _AGREE = (
-    "by the writes {by_writes:.2f} of what is written takes the slow path, by the reads {by_reads:.2f}: both "
-    "counts fit parity RAID"
+    "{by_writes:.0f} % of what is written takes the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: both counts fit parity RAID"
 )
 _HOST = (
     "For each kB submitted to be written the host's disks write {amplification} kB and read {extra} kB more "

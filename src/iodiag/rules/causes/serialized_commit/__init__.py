@@ -1,4 +1,4 @@
-"""Commits wait in line for the log's flush.
+"""Commits wait for the flush of the log.
 
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
@@ -117,17 +117,18 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
 def _said(judgement: Judgement) -> str:
     sure = "wait" if judgement.confidence != "low" else "seem to wait"
     if not judgement.chains:
-        return f"Commits {sure} in line for the log"
+        return f"Commits {sure} for the log"
     first = judgement.chains[0]
     if first.is_signature:
         often = in_samples(len(first.series.samples))
         return (
-            f"Commits or other synchronous writes {sure} in line: {{device}} takes {{writes}} writes/s of "
-            f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
+            f"Commits or other synchronous writes {sure} for each other: {{device}} takes {{writes}} "
+            f"writes/s of {{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
         )
     if first.is_inferred:
-        return f"Commits {sure} in line: {{device}} has {{occupancy}} flushes in flight on average"
-    return f"Commits {sure} in line: {{device}} flushes without a pause, {{flushes}}/s at {{flush_await}} ms"
+        return f"Commits {sure} for each other: {{device}} has {{occupancy}} flushes in flight on average"
+    text = f"Commits {sure} for each other: {{device}} is flushing all the time"
+    return text + " ({flushes} flushes/s, {flush_await} ms each)"
 
 
 def _of_chain(chain: Chain) -> Iterator[Evidence]:
@@ -158,8 +159,8 @@ def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = (
-            "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
-            "{ceiling:.2f} times the work, where iowait taken at its word promises {without_iowait:.2f} times"
+            "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): up to "
+            "{ceiling:.2f} times the work fits, not the {without_iowait:.2f} times that iowait alone suggests"
         )
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
@@ -213,7 +214,7 @@ RULE = Rule(
     role="cause",
     explains=("symptom", "flush-latency", "iowait-misread"),
     replaces=("low-concurrency-bound",),
-    title="Commits wait in line for the log's flush",
+    title="Commits wait for the flush of the log",
     why="Each commit waits for the flush before it, so one flush's latency bounds the whole application.",
     remedy=(
         "Put the log on a device whose flush is quick: a power-protected SSD, or a battery-backed cache.",

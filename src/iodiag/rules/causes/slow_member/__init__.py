@@ -308,9 +308,9 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load ({times} times)"
+    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load ({times} times as long)"
 )
-_PAID = "; the set is no faster than its slowest member."
+_PAID = "; the set is only as fast as its slowest member."
 _UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(

@@ -54,8 +54,8 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
 
 
 SUMMARY = (
-    "{slow}: {took} per request, against {took_fast} on {fast} at a like rate ({rate} and {rate_fast} "
-    "requests/s): {ratio:.0f} times as slow, in {often}."
+    "{slow} takes {took} per request, {fast} takes {took_fast} at a similar rate ({rate} and {rate_fast} "
+    "requests/s): {ratio:.0f} times as long, in {often}."
 )
 
 

@@ -45,11 +45,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(side: Side, limits: Limits) -> Finding:
     values = side.cpu.template_values()
-    text = "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available"
+    text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %)"
     if side.cpu.ceiling <= MOST_TIMES:
-        text += ": up to {ceiling:.2f} times the work"
+        text += ": up to {ceiling:.2f} times the work fits"
         if side.cpu.idle >= 1:
-            text += ", where iowait taken at its word promises {without_iowait:.2f} times"
+            text += ", not the {without_iowait:.2f} times that iowait alone suggests"
     if side.cpu.available <= limits.masked:
         text = (
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"

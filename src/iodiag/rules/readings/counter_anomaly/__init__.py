@@ -119,10 +119,10 @@ def _mistimed(view: View, rows: Table) -> Finding:
     most = float(rows.floats("util_pct").max())
     values: Values = {"count": count, "all": count + sound, "most": most, "factor": most / 100}
     text = (
-        "%util is far above 100 % on several disks at once "
+        "%util is far above 100 % on several disks at the same time "
         + in_samples(count + sound, "count", "all")
-        + " (at most {most} %): its length was measured wrongly, so that every rate, queue and %util of "
-        "it is {factor:.3g} times too high at the least"
+        + " (maximum {most} %): the tool measured the length of the sample wrongly, so all its rates, queue "
+        "depths and %util are at least {factor:.3g} times too high"
     )
     away = "samples left out: latencies and sizes alone are true in them"
     return RULE.finding(
@@ -153,8 +153,8 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             "all": len(samples),
             "most": float(over["util_pct"].max()),
         }
-        text = "{device}: %util is above 100 % in {count} of {all} samples (at most {most} %); "
-        text += "taken as busy all the time"
+        text = "{device}: %util exceeds 100 % in {count} of {all} samples (maximum {most} %); "
+        text += "counted as 100 %"
         latest = weighted.values(over, "latency_ms")
         excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
