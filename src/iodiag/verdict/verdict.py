@@ -15,7 +15,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.host.asking import asker
-from iodiag.analysis.host.waiting import starved
+from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.facts import word
@@ -400,4 +400,6 @@ def _why(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.fallback for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    return "it has no disk statistics"
+    rates = [paging for view in views if (paging := view.samples("paging")) is not None]
+    known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
+    return "it has no disk statistics" + "".join(f"; {say(*moved(paging))}" for paging in known[:1])
