@@ -198,7 +198,12 @@ class Gathered:
             return False
         if rows is None:
             section, names = _SECTION_OF[group], tuple(members)
-            rows = self.rows[key] = _Rows(section, names, _word_columns(section, names))
+            words = _word_columns(section, names)
+            if not set(section.key_tokens.values()) <= set(words.values()):
+                # a row that does not name its item is of none
+                self.unknown.setdefault(f"{group} without a name", at)
+                return False
+            rows = self.rows[key] = _Rows(section, names, words)
         rows.add(len(self.seconds) - 1, at, members)
         return True
 
