@@ -251,7 +251,9 @@ def _take_times(found: Sequence[_Result], line: Line) -> bool:
     elif title := re.match(_PERCENTILES, line.text):
         now.of, now.unit = title["of"], title["unit"]
     elif shown := re.findall(_PERCENTILE, line.text):
-        values = _kept([(share, float(time)) for share, time in shown], _TO_MS.get(now.unit, math.nan))
+        # below a title that is lost nothing says in which unit they are
+        factor = _TO_MS.get(now.unit)
+        values = _kept([(share, float(time)) for share, time in shown], factor) if factor else {}
         prefix = "fsync_" if now.of == "sync" else ""
         for name, value in values.items():
             now.values.setdefault(f"{prefix}{name}", value)
