@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import iodiag
 from iodiag.anonymize.allowed_words import is_plain, release_of
-from iodiag.anonymize.gathering import Name, kind_of_device, names_of_capture, of_device
+from iodiag.anonymize.collect_names import Name, kind_of_device, names_of_capture, of_device
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.rewriting import anonymous_captures
 from iodiag.cli import cli

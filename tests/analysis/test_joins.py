@@ -6,7 +6,7 @@ import pytest
 
 import iodiag
 from iodiag.analysis.array.members import array_traffic, arrays, members_gone
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.api import join
 from iodiag.model.topology import Device
 from writers.captures import iostat

@@ -6,7 +6,7 @@ import pytest
 
 import iodiag
 from iodiag.analysis.array.member_comparison import comparisons, peer_groups
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.api import join
 from writers.captures import iostat, sar_d
 

@@ -30,7 +30,7 @@ from iodiag.analysis.load.queueing import (
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, classify
 from iodiag.analysis.load.stalls import bridged
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.api import join
 from iodiag.model.rule import Limits

@@ -8,7 +8,7 @@ import pytest
 
 import iodiag
 from iodiag.analysis.array.stack_traffic import MOST_EDGES, with_traffic
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.api import join
 from iodiag.model.finding import Finding
 from writers.captures import iostat

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.prepare import _are_sorted
+from iodiag.analysis.view.make_views import _are_sorted
 from iodiag.table.table import Table
 
 

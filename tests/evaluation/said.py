@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import iodiag
 from evaluation.alerts import alarms
 from evaluation.corpus import TROUBLE, Case
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.analysis.view.view import View
 from iodiag.api import join
 from iodiag.errors import IodiagError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from iodiag.anonymize.gathering import (
+from iodiag.anonymize.collect_names import (
     HIDDEN_COLUMNS,
     KIND_OF_COLUMN,
     is_telling,

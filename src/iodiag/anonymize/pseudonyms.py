@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from iodiag.anonymize.allowed_words import is_own, is_plain
-from iodiag.anonymize.gathering import (
+from iodiag.anonymize.collect_names import (
     Name,
     groups_of,
     is_kernel_name,

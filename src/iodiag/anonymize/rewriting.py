@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodiag.anonymize.allowed_words import release_of
 from iodiag.anonymize.before_judging import renamed, renamed_tables
-from iodiag.anonymize.gathering import BY_ITS, Name, names_of_capture, names_of_report
+from iodiag.anonymize.collect_names import BY_ITS, Name, names_of_capture, names_of_report
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.model.capture import Capture
 from iodiag.table.tables import Tables

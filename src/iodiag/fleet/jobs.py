@@ -14,13 +14,13 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.anonymize.before_judging import JudgedUnder
-from iodiag.anonymize.gathering import Name
+from iodiag.anonymize.collect_names import Name
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.rewriting import anonymous_report, anonymous_tables, gather
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import dataset_rows, store
+from iodiag.fleet.anonymized_dataset import hidden_devices, hidden_row
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
-from iodiag.fleet.hiding import hidden_devices, hidden_row
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import EVENTS, Capture, Source

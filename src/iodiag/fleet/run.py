@@ -14,7 +14,7 @@ from pathlib import Path
 from iodiag import __version__
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import hiding, jobs, store
+from iodiag.fleet import anonymized_dataset, jobs, store
 from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.executor import Executor, Progress
@@ -65,7 +65,7 @@ def run(
     when it cannot be written, is being written by another run, or the executor has gone.
     """
     with opened(out) as place:
-        hiding.claim(place, secret, not store.has_days(place.files()))
+        anonymized_dataset.claim(place, secret, not store.has_days(place.files()))
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
         own = out if is_remote(out) else str(Path(out).absolute())
@@ -74,8 +74,8 @@ def run(
         planned.rows += lines
         names = None
         if secret:
-            names = hiding.names_of(planned, secret)
-            inventory = inventory and hiding.hidden_inventory(inventory, planned, names)
+            names = anonymized_dataset.names_of(planned, secret)
+            inventory = inventory and anonymized_dataset.hidden_inventory(inventory, planned, names)
             planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
         work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names, rule_pages)
         result = work.finish()
@@ -129,7 +129,7 @@ class _Work:
         )
 
     def _hidden(self, rows: Iterable[InputRow]) -> list[InputRow]:
-        return [hiding.hidden_row(row, self.names) if self.names else row for row in rows]
+        return [anonymized_dataset.hidden_row(row, self.names) if self.names else row for row in rows]
 
     def _look(self) -> dict[str, str]:
         """What the data set holds; gives the records of host-days that are damaged, as far as is checked."""

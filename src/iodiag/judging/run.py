@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
-from iodiag.anonymize.gathering import lone_words_of
+from iodiag.anonymize.collect_names import lone_words_of
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
@@ -40,7 +40,7 @@ MOST_BESIDE = 5
 
 def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, list[View]]:
     """Captures joined by host, and what rules see of each host."""
-    from iodiag.analysis.view.prepare import Selection, views
+    from iodiag.analysis.view.make_views import Selection, views
 
     joined = join(captures, zone(options.tz))
     add_paired(joined, options.interval)
@@ -124,8 +124,8 @@ def _of_host(
     from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
-    from iodiag.analysis.view.activity import activity
     from iodiag.analysis.view.device_summaries import device_summaries, series_for
+    from iodiag.analysis.view.heatmap_data import activity
     from iodiag.analysis.view.phases import phase_summaries
     from iodiag.rules.engine import run
     from iodiag.rules.selection import without_ignored

@@ -14,9 +14,9 @@ from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
-from iodiag.rules.advice import fitted
-from iodiag.rules.clearing import checked, not_ruled_out
-from iodiag.rules.folding import folded
+from iodiag.rules.clear_conditions import checked, not_ruled_out
+from iodiag.rules.confirm_commands import fitted
+from iodiag.rules.merged_findings import folded
 
 log = logging.getLogger(__name__)
 

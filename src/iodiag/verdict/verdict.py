@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
-from iodiag.analysis.host.asking import asker
+from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
@@ -41,7 +41,7 @@ from iodiag.verdict.health import (
     somebody_waits,
     waited,
 )
-from iodiag.verdict.likely import likely
+from iodiag.verdict.possible_reason import likely
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 

@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load.directions import APART, ONE_WAY, in_flight
 from iodiag.analysis.load.stalls import bridged
+from iodiag.analysis.load.waiting_per_kb import APART, ONE_WAY, in_flight
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from iodiag.analysis.load.directions import APART, DIRECTIONS
+from iodiag.analysis.load.waiting_per_kb import APART, DIRECTIONS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states

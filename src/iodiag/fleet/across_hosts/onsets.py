@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.across_hosts.chance import at_least, false_discovery
 from iodiag.fleet.across_hosts.outcome_cube import CLEAR, FOUND, OutcomeCube
+from iodiag.fleet.across_hosts.significance import at_least, false_discovery
 from iodiag.model.finding import SEVERITIES
 from iodiag.model.fleet import Beginning, CommonChange, Onset, Shared
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from iodiag.fleet.across_hosts.chance import beyond, false_discovery
+from iodiag.fleet.across_hosts.significance import beyond, false_discovery
 from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.finding import Confidence
 from iodiag.model.fleet import Outlier

@@ -9,15 +9,15 @@ import numpy as np
 from iodiag.errors import UnknownFormat
 from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
-from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
+from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of
-from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
+from iodiag.formats.text.rows.impossible_rows import true_rows
+from iodiag.formats.text.rows.misplaced_rows import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.rows.untrue_rows import true_rows
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.load.directions import ways_of_both
 from iodiag.analysis.load.queueing import Level, level_of, prepared
+from iodiag.analysis.load.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.directions import (
+from iodiag.analysis.load.waiting_per_kb import (
     in_flight,
     mean_wait_per_kb,
     ratio_of,

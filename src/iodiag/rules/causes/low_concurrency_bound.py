@@ -26,8 +26,8 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.host.asking import asker
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min

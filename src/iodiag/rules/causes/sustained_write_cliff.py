@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.directions import in_flight, ratio_of, request_count, slowdown
+from iodiag.analysis.load.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say

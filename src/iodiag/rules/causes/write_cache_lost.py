@@ -32,7 +32,7 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import lost_caches
 from iodiag.analysis.load.device_traits import is_spinning
-from iodiag.analysis.load.directions import (
+from iodiag.analysis.load.waiting_per_kb import (
     DIRECTIONS,
     in_flight,
     mean_wait_per_kb,

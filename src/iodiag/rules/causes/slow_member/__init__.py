@@ -37,7 +37,7 @@ from iodiag.analysis.array.member_comparison import Comparison, Peers, compariso
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
-from iodiag.analysis.array.slow_siblings import SlowSibling, is_in_line, slow_siblings
+from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
@@ -48,7 +48,7 @@ from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.slow_member import sick
+from iodiag.rules.causes.slow_member import slower_than_similar
 from iodiag.rules.causes.slow_member.evidence import (
     Case,
     busy_ms,
@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(view, group) for group in sick.by_common_sibling(slow))
+    yield from (_sick(view, group) for group in slower_than_similar.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     busier = None if slow or found else busier_siblings(view)
     if busier is not None:
@@ -249,7 +249,7 @@ def _is_dead(view: View, slow: DeviceSeries, rows: Table) -> bool:
 
 def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
-    values = sick.template_values(group)
+    values = slower_than_similar.template_values(group)
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
     return RULE.finding(
         severity="critical" if is_dead else "warning",
@@ -257,12 +257,15 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
         **grading.when(group[0].rows),
-        summary=say(sick.SUMMARY, values),
-        evidence=(*sick.evidence(group, values), *reported(view, [one.slow.name for one in group])),
+        summary=say(slower_than_similar.SUMMARY, values),
+        evidence=(
+            *slower_than_similar.evidence(group, values),
+            *reported(view, [one.slow.name for one in group]),
+        ),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
         cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
         remedy=_SICK_REMEDY,
-        confirm=sick.commands(group),
+        confirm=slower_than_similar.commands(group),
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
-from iodiag.analysis.load.directions import in_flight
+from iodiag.analysis.load.waiting_per_kb import in_flight
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import longest

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import iodiag
-from iodiag.analysis.view import prepare
-from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view import make_views
+from iodiag.analysis.view.make_views import Selection, views
 from iodiag.analysis.view.request_columns import anomalies
 from iodiag.analysis.view.view import View
 from iodiag.api import join
@@ -126,7 +126,7 @@ def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):
     lines = sorted(text.splitlines(keepends=True)[3:])
     capture = read("".join([*text.splitlines(keepends=True)[:3], *lines]), "sar")
     fetched = view_of(capture)
-    monkeypatch.setattr(prepare, "_MANY", 1)
+    monkeypatch.setattr(make_views, "_MANY", 1)
     turned = view_of(capture)
     assert [series.name for series in turned.devices] == ["sda", "sdb"]
     for one, other in zip(turned.devices, fetched.devices, strict=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.slow_siblings import SlowSibling
-from iodiag.analysis.load.directions import ways_of_both
+from iodiag.analysis.array.slow_peers import SlowSibling
+from iodiag.analysis.load.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration
 from iodiag.model.finding import Evidence

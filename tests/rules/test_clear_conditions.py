@@ -9,7 +9,7 @@ import pytest
 import iodiag
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Needs, Rule, ToClear
-from iodiag.rules.clearing import checked, not_ruled_out
+from iodiag.rules.clear_conditions import checked, not_ruled_out
 from views import view_of
 from writers.captures import iostat, vmstat
 from writers.loads import load

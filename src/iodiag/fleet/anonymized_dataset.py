@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iodiag.anonymize.allowed_words import release_of
-from iodiag.anonymize.gathering import Name, kind_of_device
+from iodiag.anonymize.collect_names import Name, kind_of_device
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError
 from iodiag.fleet.across_hosts.inventory import Inventory

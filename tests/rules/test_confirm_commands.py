@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from iodiag.rules.advice import PLACEHOLDERS
+from iodiag.rules.confirm_commands import PLACEHOLDERS
 from iodiag.rules.selection import chosen_rules
 from sample_files import FILES, analyzed
 from writers.captures import iostat

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.fleet.across_hosts.chance import at_least, beyond, false_discovery
+from iodiag.fleet.across_hosts.significance import at_least, beyond, false_discovery
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(1, 40))
