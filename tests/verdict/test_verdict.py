@@ -674,3 +674,8 @@ def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_
 def test_an_idle_disk_is_not_like_one_that_completes_nothing():
     report = report_of(iostat([{"sda": {"%util": 100.0, "aqu-sz": 1.0}, "sdb": {}, "sdc": STUCK}] * 2))
     assert "sdb" not in report.headline
+
+
+def test_a_row_without_a_name_shows_no_health_of_the_others():
+    text = iostat([{"sda": CALM}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
+    assert report_of(text).verdict.state != "healthy"

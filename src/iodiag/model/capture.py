@@ -36,6 +36,10 @@ EVENTS = "events"
 """The table of what a kernel's log says happened to devices; no samples."""
 
 
+UNNAMED = "unnamed"
+"""What a device is called of which the only row lost its name, below a header that lost its first word."""
+
+
 @dataclass(frozen=True)
 class SourceRef:
     """An address: lines (or, for a binary file, bytes) `first` to `last` of the input `source`."""

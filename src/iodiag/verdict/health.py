@@ -15,6 +15,7 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
+from iodiag.model.capture import UNNAMED
 
 ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
 
@@ -92,6 +93,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     lasting = [one for one in lasting if one != "idle"] or lasting
     if "waiting" in lasting:
         return "waiting"
+    if series.name == UNNAMED:
+        return "not shown"  # what stands for one row says nothing of those that are gone
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):

@@ -13,6 +13,7 @@ from itertools import pairwise
 from iodiag.formats import clock as _clock
 from iodiag.formats.text.clean.lines import Piece
 from iodiag.formats.text.structure.headers import Header, find_header, is_number
+from iodiag.model.capture import UNNAMED
 
 _LONGEST_LINE = 1000
 _ROWS_BELOW = 3
@@ -34,7 +35,7 @@ _WIDTHS_OF_VMSTAT = {16: 4, 17: 5, 18: 5}
 """Columns of a row of vmstat, and how many of them share the CPU's time (the guests' is a part of us)."""
 
 _FEWEST_SPLIT = 2
-_FIRST_WORDS = (("Device", "unnamed"), ("CPU", "all"))
+_FIRST_WORDS = (("Device", UNNAMED), ("CPU", "all"))
 """What heads the items of a table, and whose a single row without an item is."""
 _FEWEST_HEADING = 5
 
