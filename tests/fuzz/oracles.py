@@ -14,6 +14,8 @@ from iodiag.model.columns import KEYS
 _SAMPLED = 6
 _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
+"""Marks that take no place on a page, and that stand in a number when they were copied from one."""
 _MARKUP = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
@@ -93,6 +95,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
     yield _MARKUP.sub("", text)
+    yield text.translate(_UNSEEN)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if len(_NUMBER.findall(text)) < count or text.split()[-1][0].isalpha():

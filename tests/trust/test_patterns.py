@@ -196,8 +196,11 @@ def test_no_text_is_read_in_more_than_linear_time(shape: str):
     sizes = (8_000, 32_000) if shape.startswith("lines of ") else (60_000, 240_000)
     short, long = (make(size) for size in sizes)
     fuzz_one("text", short)
-    # 5 ms in both: what reading costs once
-    grown = (seconds(lambda: fuzz_one("text", long)) + 5e-3) / (
-        seconds(lambda: fuzz_one("text", short)) + 5e-3
-    )
-    assert grown <= MOST_GROWTH
+    # what else runs makes it more at times, and never less
+    assert any(reading_growth(short, long) <= MOST_GROWTH for _ in range(3))
+
+
+def reading_growth(short: bytes, long: bytes) -> float:
+    """How many times longer the longer text is read; 5 ms in both is what reading costs once."""
+    first, second = (seconds(lambda text=text: fuzz_one("text", text)) + 5e-3 for text in (short, long))
+    return second / first
