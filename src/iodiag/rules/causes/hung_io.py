@@ -187,8 +187,8 @@ def _in_the_stack(series: DeviceSeries) -> dict[str, tuple[str, ...]]:
         "confirm": (
             *(of_array if is_md(series.name) else ("dmsetup info -c", "multipath -ll", "cat /proc/mdstat")),
             "grep . /sys/block/*/inflight",
-            "echo w > /proc/sysrq-trigger  # as root, only w (other letters can stop the host): writes the "
-            "stacks of blocked tasks to the kernel log",
+            "echo w > /proc/sysrq-trigger  # as root, and only w, as other letters can stop the host: writes "
+            "the stacks of blocked tasks to the kernel log",
         ),
         "refutes": (
             "requests in flight on a disk below (/sys/block/*/inflight): some kernels show it as idle",

@@ -471,7 +471,7 @@ RULE = Rule(
     confirm=(
         "ps -eo state,pid,wchan:32,cmd | grep ^D",
         "vmstat 1",
-        "echo w > /proc/sysrq-trigger  # as root, only w (other letters can stop the host): writes the "
+        "echo w > /proc/sysrq-trigger  # as root, and only w, as other letters can stop the host: writes the "
         "stacks of all blocked tasks to the kernel log",
     ),
     references=("https://man7.org/linux/man-pages/man8/vmstat.8.html",),
