@@ -160,6 +160,15 @@ def test_charts_hold_no_names():
     assert shown_in(page, names_in(captures)) == []
 
 
+def test_hosts_whose_names_differ_in_case_stay_two_hosts():
+    texts = [IOSTAT.format(host=host, device="sda", other="sdb") for host in ("DB1", "db1")]
+    captures = [iodiag.read(io.BytesIO(text.encode())) for text in texts]
+    report = iodiag.anonymized(iodiag.analyze(captures), captures)
+    assert len({state.host for state in report.states}) == 2
+    captures = list(anonymous_captures(captures, Pseudonyms()))
+    assert len({host for capture in captures for host in capture.hosts}) == 2
+
+
 def test_a_comparison_holds_no_names_of_either_side():
     sides = [SAMPLES / "cases" / name for name in ("raid5-small-writes", "raid10-small-writes")]
     captures = [iodiag.read_many([side])[0] for side in sides]

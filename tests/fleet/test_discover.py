@@ -192,6 +192,21 @@ def test_hosts_whose_names_differ_in_case_have_folders_of_their_own_everywhere()
     assert len({folder_name(name).lower() for name in names}) == len(names)
 
 
+@pytest.mark.parametrize("secret", ["", "k"])
+def test_hosts_whose_names_differ_in_case_keep_their_host_days(tmp_path, secret):
+    given = put(
+        tmp_path / "in", {f"{at}.txt": SAR.format(host=host) for at, host in enumerate(("DB1", "db1"))}
+    )
+    once = run_here(given, tmp_path / "once", secret=secret)
+    assert (once.host_days, once.problems) == (4, ())
+    manifest = pd.read_parquet(tmp_path / "once" / "manifest.parquet")
+    assert manifest["host"].nunique() == len(manifest) == 2
+    # one after the other: the second run replaces nothing of the first
+    for name in ("0.txt", "1.txt"):
+        count = run_here([str(given / name)], tmp_path / "apart", secret=secret).host_days
+    assert count == 4
+
+
 def test_hosts_that_share_a_name_but_not_their_disks_are_jobs_of_their_own(tmp_path):
     flash = LSBLK.replace('ROTA="1"', 'ROTA="0"')
     text = SAR.format(host="node")

@@ -97,9 +97,6 @@ class Pseudonyms:
     def _known(self, spelling: str, name: Name) -> str | None:
         same = device_names(spelling) if name.is_device else ()
         known = [self._of[s] for s in (spelling, *same) if s in self._of and s not in self._borrowed]
-        if not known and name.kind == "host":  # hosts are the same in small and capital letters
-            folded = self._of_folded.get(_folded(spelling), "")
-            known = [folded] if folded.startswith("host-") else []
         return next(iter(known), None)
 
     def _give(self, spelling: str, pseudonym: str) -> None:
@@ -123,8 +120,12 @@ class Pseudonyms:
                 return pseudonym
 
     def _keyed(self, key: str, kind: str, name: str) -> str:
-        """The name's own; another one where two devices have the same, which hosts' callers refuse."""
-        for text in (_folded(name), *(f"{name} {again}" for again in range(100))):
+        """The name's own; another one where two devices have the same, which hosts' callers refuse.
+
+        Hosts are other hosts in other letter case, as everywhere: which case a run saw first must not count.
+        """
+        own = name if kind == "host" else _folded(name)
+        for text in (own, *(f"{name} {again}" for again in range(100))):
             code = hmac.new(key.encode(), text.encode("utf-8", "replace"), hashlib.sha256)
             pseudonym = f"{kind}-{code.hexdigest()[:8]}"
             if kind == "host" or pseudonym not in self._made:

@@ -29,7 +29,7 @@ def names_of(plan: Plan, key: str) -> Pseudonyms:
     names = Pseudonyms(key=key)
     hosts = {job.host for job in plan.jobs}
     names.add(Name("host", (host,)) for host in sorted(hosts))
-    if len({names.name(host, "host") for host in hosts}) < len({host.lower() for host in hosts}):
+    if len({names.name(host, "host") for host in hosts}) < len(hosts):
         raise ConfigError("two hosts have the same pseudonym with this key; give another --anonymize-key")
     names.add_inputs(reading.name for job in plan.jobs for reading in job.readings)
     names.add_inputs(row.input for row in plan.rows)
