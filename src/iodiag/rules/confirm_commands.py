@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from iodiag.analysis.array.array_commands import layer_commands
-from iodiag.analysis.load.device_traits import is_remote
+from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
 from iodiag.model.topology import Device, device_names

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.waiting import NOBODY, blocked, pressure
-from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
@@ -17,6 +16,7 @@ from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_traits import is_card
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence

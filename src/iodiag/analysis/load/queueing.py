@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.stalls import bridged
-from iodiag.analysis.load.waiting_per_kb import APART, ONE_WAY, in_flight
+from iodiag.analysis.measure.waiting_per_kb import APART, ONE_WAY, in_flight
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached

@@ -15,15 +15,6 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
-from iodiag.analysis.load.device_traits import (
-    PLAUSIBLE,
-    SPINDLE_MS,
-    cloud_model,
-    has_parity,
-    is_spinning,
-    is_spread,
-    spindles,
-)
 from iodiag.analysis.load.queueing import (
     ALONE,
     LEAST_REQUESTS,
@@ -54,6 +45,15 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.view.device_traits import (
+    PLAUSIBLE,
+    SPINDLE_MS,
+    cloud_model,
+    has_parity,
+    is_spinning,
+    is_spread,
+    spindles,
+)
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome

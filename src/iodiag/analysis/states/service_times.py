@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from iodiag.analysis.load.device_traits import is_card, is_spinning, names_below
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.device_traits import is_card, is_spinning, names_below
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
 

@@ -23,12 +23,12 @@ import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.load.queueing import Level, level_of, prepared
-from iodiag.analysis.load.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome

@@ -20,14 +20,14 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
-from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, prepared
 from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
-from iodiag.analysis.load.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

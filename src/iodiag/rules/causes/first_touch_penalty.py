@@ -25,7 +25,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.waiting_per_kb import (
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.correlation import spearman
+from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.measure.waiting_per_kb import (
     in_flight,
     mean_wait_per_kb,
     ratio_of,
@@ -34,11 +39,6 @@ from iodiag.analysis.load.waiting_per_kb import (
     slowdown,
     wait_per_kb,
 )
-from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -21,11 +21,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

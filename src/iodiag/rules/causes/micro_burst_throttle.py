@@ -17,12 +17,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
 from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Finding, Outcome

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
-from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -26,12 +26,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -25,7 +25,6 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
-from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
@@ -34,6 +33,7 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.view.device_traits import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -33,7 +33,6 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
-from iodiag.analysis.load.device_traits import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, load_levels, prepared, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
@@ -44,6 +43,7 @@ from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -31,8 +31,11 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import lost_caches
-from iodiag.analysis.load.device_traits import is_spinning
-from iodiag.analysis.load.waiting_per_kb import (
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import onset, partition
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.waiting_per_kb import (
     DIRECTIONS,
     in_flight,
     mean_wait_per_kb,
@@ -41,12 +44,9 @@ from iodiag.analysis.load.waiting_per_kb import (
     slowdown,
     wait_per_kb,
 )
-from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome

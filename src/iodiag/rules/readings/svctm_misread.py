@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.load.device_traits import spindles
 from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -31,7 +31,6 @@ from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
-from iodiag.analysis.load.device_traits import is_virtual
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
@@ -43,6 +42,7 @@ from iodiag.analysis.states.service_times import (
     events_per_sample,
     slowest_ms,
 )
+from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

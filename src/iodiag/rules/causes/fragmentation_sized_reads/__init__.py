@@ -20,12 +20,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_traits import is_spinning, is_virtual
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE
+from iodiag.analysis.view.device_traits import is_spinning, is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -20,13 +20,13 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
-from iodiag.analysis.load.device_traits import has_parity
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence
 from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_traits import has_parity
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status

@@ -9,9 +9,9 @@ import numpy as np
 
 from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
 

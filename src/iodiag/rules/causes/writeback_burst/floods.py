@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
-from iodiag.analysis.load.waiting_per_kb import in_flight
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.waiting_per_kb import in_flight
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
