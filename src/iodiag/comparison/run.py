@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure.before_after import AFTER, BEFORE, LEAST_CHANGE_PCT, LEAST_POINTS, SURE_SAMPLES
 from iodiag.analysis.measure.bootstrap import DRAWS, LEAST_SAMPLES
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.view.device_summaries import series_for
 from iodiag.analysis.view.view import View
 from iodiag.comparison.headline import verdict

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.array.side_by_side import report_keys, side_by_side
-from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.before_after import (
     AFTER,
@@ -32,6 +31,7 @@ from iodiag.analysis.measure.littles_law import (
     sign,
 )
 from iodiag.analysis.measure.matched_load import MIXED, at_matched_load
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers
 from iodiag.comparison.applications import applications
 from iodiag.comparison.pairing import HARDLY, LEAST_SHARE, Pair, pair

@@ -11,6 +11,9 @@ KB_PER_GB = 1024.0**2
 KB_PER_PAGE = 4.0
 KB_PER_BYTE = 1 / 1024
 
+HALF_DIGIT = 0.005
+"""sysstat prints two decimals: a printed value stands for ± half of the last."""
+
 # Suffixes of `iostat --human` and `sar --human`, as factors to bytes. "s" is a sector.
 HUMAN_BYTES = {
     "s": 512.0,

@@ -19,8 +19,8 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.states.states import states
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Mask, Table
 
 _STACKED = re.compile(r"md_?d?\d+|dm-\d+|bcache\d+|drbd\d+|dev(9|25[2-4])-\d+")

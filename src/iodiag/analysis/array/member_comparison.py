@@ -17,8 +17,8 @@ from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import longest_stretch, seconds
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Table
 
 _SAME_MIX = 0.1

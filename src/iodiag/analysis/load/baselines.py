@@ -19,17 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.weighted import or_zero
-from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS, or_zero
+from iodiag.analysis.view.request_columns import anomalies, enrich
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Mask, Table
 from iodiag.table.times import Stamps
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-LEAST_REQUESTS = 50
-"""Requests of a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
 
 LEAST_WINDOW_S, LEAST_WINDOW_SAMPLES = 120.0, 3
 """An hour counts for a load that it showed for two minutes, or in three samples: less is one burst."""

@@ -21,16 +21,14 @@ import numpy.typing as npt
 
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.measure.waiting_per_kb import APART, ONE_WAY, in_flight
-from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Mask, Places, Table
 
 ALONE = 1.3
 """Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
-
-LEAST_REQUESTS = 50
-"""Requests in a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
 
 MOST_BEYOND = 3.0
 """Times rate and latency that a counter of the queue may be, for requests that a sample's ends cut."""

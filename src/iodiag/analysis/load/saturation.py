@@ -17,7 +17,6 @@ from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
 from iodiag.analysis.load.queueing import (
     ALONE,
-    LEAST_REQUESTS,
     SLOWER_THAN_ALONE,
     Level,
     Told,
@@ -34,6 +33,7 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import (
     CALM,
@@ -46,18 +46,16 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.device_traits import (
-    PLAUSIBLE,
-    SPINDLE_MS,
     cloud_model,
     has_parity,
     is_spinning,
     is_spread,
     spindles,
 )
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
@@ -694,7 +692,7 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "flat latency"
     latency = _slower_way_ms(level)
     solid_most = SOLID_MOST_MS + level.size_kb / SERVICE["network"].usual_kb_per_ms
-    most = solid_most if is_solid else PLAUSIBLE * SPINDLE_MS
+    most = solid_most if is_solid else CALM * SERVICE["spinning"].usual_ms
     if level.busy_depth <= limits.one_at_a_time and latency <= most:
         yield "one at a time"
     elif is_solid and level.busy_depth <= limits.parallel_depth and latency <= solid_most:

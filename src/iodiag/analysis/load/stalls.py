@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Mask, Table
 
 ALWAYS_BUSY = 0.95

@@ -16,10 +16,10 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, combined_error, estimate
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
 from iodiag.model.finding import Confidence
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Table
 
 BEFORE, AFTER = 0, 1

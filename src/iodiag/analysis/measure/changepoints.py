@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +22,13 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.littles_law import LEADS, LIKE_MIX, shift
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
+
+if TYPE_CHECKING:
+    from iodiag.analysis.view.view import DeviceSeries
 
 QUANTITIES: Mapping[str, str] = {
     "rate": "ios_per_s",

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.before_after import AFTER, BEFORE, are_apart, counts, from_estimates
 from iodiag.analysis.measure.bootstrap import Estimate, log_estimate
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.model.comparison import Change, MatchedLoad
 from iodiag.table.table import Floats, Table
 

@@ -1,19 +1,18 @@
 """What a healthy device takes for one request at the longest, by class, and what a mean is worth.
 
-Every threshold on the physics of devices that a symptom rests on is here, with its source.
+Rules and symptoms take what a class of device can do from here; each number has its source.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.device_traits import is_card, is_spinning, names_below
+from iodiag.analysis.view.device_traits import has_remote_name, is_card, is_spinning, names_below
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
 
@@ -54,8 +53,6 @@ FLUSH_KB, SLOWEST_FLUSH_MS = 4.0, 500.0
 """Where writes are smaller than a file system's block, some are flushes without data; a spinning disk that
 writes out a full cache of 64 MB takes about half a second."""
 
-_VIRTUAL = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
-
 
 def class_of(series: DeviceSeries) -> Class:
     """The class of the device that serves the requests, as far as its name and topology say."""
@@ -65,7 +62,7 @@ def class_of(series: DeviceSeries) -> Class:
     if any(name.startswith("nvme") for name in names):
         return "nvme"
     # a virtual disk says of itself that it does not spin, and may stand behind a network all the same
-    if any(_VIRTUAL.fullmatch(name) for name in names):
+    if has_remote_name(names):
         return "network"
     spinning = is_spinning(series)
     if spinning is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import Device
@@ -12,14 +12,8 @@ from iodiag.table.result_cache import cached
 SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts that spread requests over their members; a linear volume may sit on one of its disks."""
 
-SPINDLE_MS, SOLID_MS = 15.0, 1.5
-"""The longest unloaded latency of a class: a 7200 rpm disk seeking at random, a network block device."""
-
-PLAUSIBLE = 3.0
-"""Up to three times its class's unloaded latency a device does not look overloaded."""
-
 _CARD = re.compile(r"mmcblk\d+(p\d+)?")
-_UNRELIABLE_NAME = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+")
+_REMOTE_NAME = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
 _CONTROLLER = re.compile(
     r"perc|megaraid|logical volume|smart ?array|serveraid|virtual ?disk|\bmr9\d|avago|adaptec|3pardata|"
     r"netapp|\blun\b|compellent|equallogic|open-v|\bdgc\b|symmetrix|\b2145\b|\bpure\b|persistentdisk|"
@@ -47,10 +41,7 @@ def is_spinning(series: DeviceSeries) -> bool | None:
 
 
 def _hides_its_disks(leaf: Device) -> bool:
-    names = (leaf.name, *leaf.aliases)
-    if any(_UNRELIABLE_NAME.fullmatch(name) for name in names):
-        return True
-    return bool(leaf.model and _CONTROLLER.search(leaf.model))
+    return has_remote_name((leaf.name, *leaf.aliases)) or bool(leaf.model and _CONTROLLER.search(leaf.model))
 
 
 def is_card(series: DeviceSeries) -> bool:
@@ -109,15 +100,20 @@ def names_below(series: DeviceSeries) -> set[str]:
     return {series.name, *(device.name for device in chain(series)), *(leaf.name for leaf in series.leaves)}
 
 
+def has_remote_name(names: Iterable[str]) -> bool:
+    """Whether one of the names is given to disks that a hypervisor, a network or a storage server serves."""
+    return any(_REMOTE_NAME.fullmatch(name) for name in names)
+
+
 def is_virtual(series: DeviceSeries) -> bool:
     """Whether a hypervisor or a network serves it, by its name or model: where limits are usual."""
-    return any(_UNRELIABLE_NAME.fullmatch(name) for name in names_below(series)) or bool(cloud_model(series))
+    return has_remote_name(names_below(series)) or bool(cloud_model(series))
 
 
 def is_remote(device: Device) -> bool:
     """Whether one device is served by a hypervisor, a provider or a network, by its names or model."""
-    is_named = any(_UNRELIABLE_NAME.fullmatch(name) for name in (device.name, *device.aliases))
-    return is_named or bool(device.model and _CLOUD.search(device.model))
+    is_cloud = bool(device.model and _CLOUD.search(device.model))
+    return is_cloud or has_remote_name((device.name, *device.aliases))
 
 
 def cloud_model(series: DeviceSeries) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Column, Floats, Table, is_repeated, numbered
 
 Columns = dict[str, Column]
@@ -55,7 +56,6 @@ LITTLE, LITTLE_SLACK = 0.65, 0.05
 requests that the ends of a sample cut, and for rounding."""
 _FAR_APART = 0.5  # a queue that grows or drains within a sample makes the two differ
 _COARSE = 0.01  # relative error of a printed latency beyond which depth over rate tells it better
-HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
 def enrich(disk: Table) -> Table:

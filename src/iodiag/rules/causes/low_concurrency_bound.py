@@ -40,11 +40,11 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
 
 TRANSFER_KB_PER_MS = 50.0

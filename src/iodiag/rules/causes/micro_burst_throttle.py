@@ -22,7 +22,8 @@ from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unlo
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.view.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
+from iodiag.analysis.states.service_times import CALM, SERVICE
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -62,7 +63,7 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
 
     Looked up for the kinds of request that some sample of `part` has.
     """
-    alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
+    alone = np.full(len(frame), SERVICE["solid"].usual_ms * CALM / limits.inflation)
     for kind in load_levels(series):
         places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:

@@ -32,10 +32,10 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table
 

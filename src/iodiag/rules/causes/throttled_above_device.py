@@ -33,11 +33,12 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.device_traits import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
-from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.states.service_times import CALM, SERVICE
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Table
 
 _LIMITED = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
@@ -75,7 +76,7 @@ def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
     """The longest steady trickle: flat rate, short queue, calm latency, a device mostly idle."""
     frame = _with_busy(series)
     slack = 1.1  # single samples stray from what the window as a whole must hold
-    most_ms = PLAUSIBLE * (SPINDLE_MS if is_spinning(series) else SOLID_MS)
+    most_ms = CALM * SERVICE["spinning" if is_spinning(series) else "solid"].usual_ms
     calm = weighted.values(frame, "busy") <= limits.most_util / 100
     calm &= weighted.values(frame, "depth") <= slack * limits.most_depth
     calm &= weighted.values(frame, "cost_ms") <= slack * most_ms

@@ -29,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load.baselines import LEAST_REQUESTS, days_of, middles
+from iodiag.analysis.load.baselines import days_of, middles
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome

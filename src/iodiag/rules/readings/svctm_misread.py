@@ -23,10 +23,10 @@ from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.device_traits import spindles
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
 
 MOST_TOLD = 5

@@ -30,10 +30,11 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
-from iodiag.analysis.view.request_columns import BROKEN_TIME, HALF_DIGIT
+from iodiag.analysis.view.request_columns import BROKEN_TIME
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
 from iodiag.rules.readings.counter_anomaly import contradictions
 from iodiag.table.table import Table, by_text
 

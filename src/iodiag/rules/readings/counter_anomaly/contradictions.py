@@ -11,10 +11,10 @@ from iodiag.analysis.array.equal_rates import beyond_whole
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Table, stacked
 
 _TOTALS_OF_TIME = ("reads", "writes", "all")
