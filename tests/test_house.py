@@ -70,6 +70,9 @@ MOST_LINES_OF_A_FUNCTION = 50
 MOST_LINES_OF_A_COMMAND = 70
 """A command's function lists its options, too."""
 
+ORDER_OF_ANALYSIS = ("measure", "view", "states", "array", "host", "load")
+"""Each room of `analysis` imports only those before it."""
+
 ROOMS_OF_FORMATS = ("context", "exports", "sa", "tables")
 ROLES = ("causes", "context", "elsewhere", "readings", "symptoms")
 
@@ -114,6 +117,18 @@ def test_a_room_imports_only_what_the_law_names(trees):
                     offenders.append(f"{path} imports {module}")
             elif top not in sys.stdlib_module_names and top not in OUTSIDE.get(room, set()):
                 offenders.append(f"{path} imports {module}")
+    assert not offenders
+
+
+def test_the_rooms_of_analysis_import_in_one_order(trees):
+    offenders = [
+        f"{path} imports {module}"
+        for path, tree in trees.items()
+        if path.parts[0] == "analysis" and len(path.parts) > 2
+        for module, _ in imports_of(tree)
+        if module.startswith("iodiag.analysis.")
+        if module.split(".")[2] not in ORDER_OF_ANALYSIS[: ORDER_OF_ANALYSIS.index(path.parts[1]) + 1]
+    ]
     assert not offenders
 
 

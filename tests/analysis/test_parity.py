@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.array.parity import Geometry, small_share
+from iodiag.analysis.measure.parity_costs import Geometry, small_share
 
 LAYOUTS = st.tuples(st.integers(3, 24), st.sampled_from([1, 2])).filter(lambda n: n[0] - n[1] > 1)
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.array.equal_rates import clusters, is_md, is_part, is_physical
+from iodiag.analysis.measure.clusters import clusters
+from iodiag.analysis.view.device_names import is_md, is_part, is_physical
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from iodiag.analysis.array.equal_rates import are_alike, is_md, is_physical
+from iodiag.analysis.array.equal_rates import are_alike
 from iodiag.analysis.array.topmost_devices import are_related, leads, topmost
 from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iodiag.analysis.array.equal_rates import is_md
+from iodiag.analysis.view.device_names import is_md
 from iodiag.model.topology import Device
 
 LVS = "lvs -a -o name,segtype,stripes,stripesize,sync_percent,raid_sync_action,devices"

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of, is_md
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.device_names import is_md
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Table
 

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
+from iodiag.analysis.view.device_names import is_part, is_physical, may_be_part_of
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Floats
 
 EQUAL = 0.1
 """Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
 
-_IMMATERIAL = 0.02
-
 ALIKE, ALIKE_RATE = 1.5, 2.0
 """Times by which latencies, and rates, of devices that suffer alike differ at the most."""
-
-MOST_DEVICES = 64
-"""Beyond this many devices only the busiest are looked at."""
-
-
-_PHYSICAL = re.compile(
-    r"(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd)\d+.*|"
-    r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+"
-)
-
-
-def is_physical(name: str) -> bool:
-    """Whether a name is a disk's or a partition's, and not that of a device on top of others.
-
-    dev252-N to dev254-N may be either: they are taken for device-mapper, which they mostly are.
-    """
-    return _PHYSICAL.fullmatch(name) is not None
-
-
-def is_md(name: str) -> bool:
-    """Whether a name is an md array's: md0, md_d0, md127, dev9-0."""
-    return re.match(r"md_?d?\d|dev9-", name) is not None
 
 
 def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
@@ -62,30 +38,6 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
         for places in clusters(rates.reshape(-1, 2), gap):
             groups.append(tuple(busiest[place] for place in sorted(places)))
     return groups
-
-
-def clusters(rates: Floats, gap: float) -> list[list[int]]:
-    """Rows of `rates` (devices by directions) with no gap in any column, in groups of two and more.
-
-    A group ends only where the next rate is further away than `gap` and than _IMMATERIAL of all that
-    is moved: nothing nearly equal is left out, and a few reads beside many writes split no group.
-    """
-    found = [list(range(len(rates)))]
-    for column in [*range(rates.shape[1])] * 2:
-        found = [part for group in found for part in _split(rates, column, group, gap)]
-    return [group for group in found if len(group) >= 2]
-
-
-def _split(rates: Floats, column: int, group: Sequence[int], gap: float) -> list[list[int]]:
-    """Runs of neighbours in size of one column."""
-    known = [place for place in group if not np.isnan(rates[place]).any()]
-    parts: list[list[int]] = []
-    for place in sorted(known, key=lambda place: rates[place, column]):
-        slack = 1.0 + _IMMATERIAL * float(rates[place].sum())
-        if not parts or rates[place, column] > rates[parts[-1][-1], column] * (1 + gap) + slack:
-            parts.append([])
-        parts[-1].append(place)
-    return parts
 
 
 def disks_of(view: View) -> list[DeviceSeries]:
@@ -113,30 +65,13 @@ def _parts_by_whole(view: View) -> Mapping[str, list[DeviceSeries]]:
     """The partitions of each disk, found in one pass: to look for those of one takes as long."""
     found: dict[str, list[DeviceSeries]] = {}
     for series in view.devices:
-        for whole in _may_be_part_of(series.name):
+        for whole in may_be_part_of(series.name):
             found.setdefault(whole, []).append(series)
     return found
 
 
 _FAR_BEYOND, _ROUNDED_KB = 1.5, 64.0
 """Kernels before 2.6.25 count requests of partitions when they come; rates in MB/s are rounded to 5 kB/s."""
-
-
-def is_part(name: str, names: set[str]) -> bool:
-    """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
-    return whole_of(name, names) is not None
-
-
-def whole_of(name: str, names: Collection[str]) -> str | None:
-    """The disk among `names` that a name is a partition's of."""
-    return next((whole for whole in _may_be_part_of(name) if whole in names), None)
-
-
-_PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
-
-
-def _may_be_part_of(name: str) -> list[str]:
-    return [match[1] for pattern in _PART_NAMES if (match := pattern.fullmatch(name))]
 
 
 def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical, without_parts
-from iodiag.analysis.array.parity import Geometry, Share, small_share
+from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
+from iodiag.analysis.measure.parity_costs import Geometry, Share, small_share
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import View
 from iodiag.table.table import Places, Table, numbered, stacked
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical, without_parts
+from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Mask, Table

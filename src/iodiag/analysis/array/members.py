@@ -17,15 +17,15 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.request_columns import least_writes
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Column, Floats, Table, stacked
+from iodiag.table.table import Column, Table, stacked
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
 
-_SECTOR_KB = 0.5
 _VAGUE_LEVELS = (None, "raid", "lvm", "dm")
 _DEEPEST = 8
 _IMMATERIAL = 0.05
@@ -255,13 +255,6 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
             if series is None or weighted.mean(series.samples, "kb_per_s") > least:
                 return True
     return False
-
-
-def least_writes(rows: Table) -> Floats:
-    """Writes per second, or as many as there must be: a read moves at least one sector."""
-    bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / _SECTOR_KB
-    writes = weighted.values(rows, "writes_per_s")
-    return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))
 
 
 def _with_sums(array: Array) -> Table:

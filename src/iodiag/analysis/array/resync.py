@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of, equal_rates, is_md, is_physical
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates
 from iodiag.analysis.array.members import Array, array_of, arrays, members_gone
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import windows
+from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.table.table import Floats, Mask, Table

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import REPORTS
 from iodiag.model.topology import DeviceTopology
 from iodiag.table.table import Mask, Places, Table

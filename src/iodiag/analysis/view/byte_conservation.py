@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.parity import Geometry, small_share
 from iodiag.analysis.measure.correlation import spearman
+from iodiag.analysis.measure.parity_costs import Geometry, small_share
 from iodiag.table.table import Floats
 
 LEAST_KB = 64.0

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical, whole_of
-from iodiag.analysis.array.members import least_writes
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
 from iodiag.analysis.view.byte_conservation import (
     EXACT_MANY,
     EXACT_ONE,
@@ -29,6 +28,8 @@ from iodiag.analysis.view.byte_conservation import (
     ConservingLayout,
     conserving_layout,
 )
+from iodiag.analysis.view.device_names import is_md, is_part, is_physical, whole_of
+from iodiag.analysis.view.request_columns import least_writes
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.table import Floats, Table, numbered

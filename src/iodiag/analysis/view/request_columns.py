@@ -12,8 +12,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.model.units import HALF_DIGIT
+from iodiag.model.units import HALF_DIGIT, KB_PER_SECTOR
 from iodiag.table.table import Column, Floats, Table, is_repeated, numbered
 
 Columns = dict[str, Column]
@@ -379,3 +380,10 @@ def anomalies(samples: Table) -> npt.NDArray[np.int8]:
     is_idle &= samples.floats("interval_s") <= LONGEST_ROUNDED_S
     is_below_zero = samples.floats("queue_depth") > MOST_IN_FLIGHT
     return np.where(is_absurd, 1, np.where(is_below_zero, 3, np.where(is_idle, 2, 0))).astype(np.int8)
+
+
+def least_writes(rows: Table) -> Floats:
+    """Writes per second, or as many as there must be: a read moves at least one sector."""
+    bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / KB_PER_SECTOR
+    writes = weighted.values(rows, "writes_per_s")
+    return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))

@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 from iodiag.analysis.array.array_commands import mapper_path
-from iodiag.analysis.array.equal_rates import is_md, is_physical
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
+from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

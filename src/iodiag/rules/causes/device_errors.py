@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import whole_of
 from iodiag.analysis.host.kernel_events import (
     are_elsewhen,
     kernel_events,
@@ -47,6 +46,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.states.service_times import usual_ms
+from iodiag.analysis.view.device_names import whole_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import EVENTS
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_md, is_physical, without_parts
+from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import is_stacked, may_be_disk
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked, pressure
@@ -32,6 +32,7 @@ from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_an
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
 from iodiag.analysis.array.resync import (
     ALIKE,
@@ -40,6 +39,7 @@ from iodiag.analysis.array.resync import (
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -26,7 +26,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
@@ -42,6 +41,7 @@ from iodiag.analysis.states.service_times import (
     events_per_sample,
     slowest_ms,
 )
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

@@ -1,0 +1,42 @@
+"""What the names of devices say: a disk, a partition of one, an array."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_PHYSICAL = re.compile(
+    r"(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd)\d+.*|"
+    r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+"
+)
+
+
+def is_physical(name: str) -> bool:
+    """Whether a name is a disk's or a partition's, and not that of a device on top of others.
+
+    dev252-N to dev254-N may be either: they are taken for device-mapper, which they mostly are.
+    """
+    return _PHYSICAL.fullmatch(name) is not None
+
+
+def is_md(name: str) -> bool:
+    """Whether a name is an md array's: md0, md_d0, md127, dev9-0."""
+    return re.match(r"md_?d?\d|dev9-", name) is not None
+
+
+def is_part(name: str, names: set[str]) -> bool:
+    """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
+    return whole_of(name, names) is not None
+
+
+def whole_of(name: str, names: Collection[str]) -> str | None:
+    """The disk among `names` that a name is a partition's of."""
+    return next((whole for whole in may_be_part_of(name) if whole in names), None)
+
+
+_PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
+
+
+def may_be_part_of(name: str) -> list[str]:
+    """What the disk would be called that a name is a partition's of."""
+    return [match[1] for pattern in _PART_NAMES if (match := pattern.fullmatch(name))]
