@@ -24,6 +24,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
@@ -32,7 +33,6 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.rules.causes.swap_thrash.swapping import swapped
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 

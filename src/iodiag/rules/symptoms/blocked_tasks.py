@@ -30,6 +30,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
 from iodiag.analysis.host.kernel_events import logged
+from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.waiting import (
     BEYOND_CHANCE,
     ENOUGH,
@@ -51,7 +52,6 @@ from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.swap_thrash.swapping import swapped
 from iodiag.table.table import Table, stacked
 
 

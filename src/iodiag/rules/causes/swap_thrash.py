@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.swapping import has_room, room_kb, swap_devices, swap_used_kb, swapped
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
@@ -33,7 +34,6 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.swap_thrash.swapping import has_room, room_kb, swap_devices, swap_used_kb, swapped
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
