@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from iodiag.analysis.load.baselines import by_hour
@@ -15,12 +14,12 @@ from iodiag.analysis.measure.weighted import values
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.fleet.discover import UNDATED
 from iodiag.model.report import Report
+from iodiag.table.table import Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = dict[str, Any]
-Floats = npt.NDArray[np.float64]
 
 DIRECTIONS = {
     "mixed": ("ios_per_s", "kb_per_s", "latency_ms", "size_kb", "queue_depth", "util_pct"),

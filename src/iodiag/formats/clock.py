@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
+
 DAY_S = 86400.0
 
 _HALF = r"([AaPp])\.?\s?[Mm]\.?"

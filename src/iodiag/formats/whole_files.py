@@ -6,19 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.formats.text.clean.lines import without_nuls
 from iodiag.formats.text.reader import read_text
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes
 from iodiag.formats.types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Classes = npt.NDArray[np.uint8]
-
-CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
-UNSEEN = 255
+from iodiag.table.table import Ints
 
 _QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _MOST_NOTES = 200

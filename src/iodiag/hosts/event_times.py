@@ -14,17 +14,14 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.model.capture import EVENTS, Capture
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 from iodiag.table.tables import Tables
 from iodiag.table.times import Times
 
 SAME_S = 5.0
 """How far apart pairs of a boot clock and a time may be, to be of one boot: logs are a little late."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def with_event_times(captures: Iterable[Capture]) -> list[Capture]:

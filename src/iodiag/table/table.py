@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 Column = Any

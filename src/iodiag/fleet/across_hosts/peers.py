@@ -23,8 +23,7 @@ from iodiag.fleet.across_hosts.significance import beyond, false_discovery
 from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.finding import Confidence
 from iodiag.model.fleet import Outlier
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 LEAST_SPREAD = math.log(1.15)
 Z, RATIO, SHARE = 3.5, 1.5, 0.3

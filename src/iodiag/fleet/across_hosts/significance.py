@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 
 def at_least(count: int, drawn: int, marked: int, total: int) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.columns import front_columns
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
 from iodiag.model.topology import Device

@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.columns import front_columns
 from iodiag.formats.context import _kernel_devices as _devices
 from iodiag.formats.context._common import fact
 from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, UNSTAMPED, kind_of
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import EVENTS, Fact, SampleTable
 from iodiag.table.table import Table

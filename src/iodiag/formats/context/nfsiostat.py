@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.columns import columns_of, front_columns
 from iodiag.formats.context._common import MAX_BLOCK_LINES
+from iodiag.formats.front_columns import columns_of, front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Table

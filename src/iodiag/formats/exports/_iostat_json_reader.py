@@ -14,21 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.columns import front_columns
+from iodiag.formats.clock import Clock
 from iodiag.formats.exports._json_scan import Event, Value, scan
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.raw_columns.sar import combine_long_cpu, find_section
 from iodiag.formats.tables import cifsiostat, tapestat
 from iodiag.formats.tables.iostat_text import layout as text_layout
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
+from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
 from iodiag.formats.types import Item, LayoutColumn
-from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, mark_lines, undress, unseen
+from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.model.columns import KEY_COLUMNS
-from iodiag.table.table import Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Floats, Ints, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone, short_rows
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.whole_files import Bools, Ints
 from iodiag.model.capture import ParseNote, Source
+from iodiag.table.table import Bools, Floats, Ints
 from iodiag.table.texts import Texts
 
 Value = str | float | None

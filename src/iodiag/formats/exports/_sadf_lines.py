@@ -12,10 +12,11 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Part, number, parse_stamp
-from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Classes, Ints, line_starts, undress, unseen
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes
+from iodiag.formats.whole_files import line_starts, undress, unseen
 from iodiag.model.capture import Source
+from iodiag.table.table import Bools, Floats, Ints
 from iodiag.table.texts import Texts
 
 _SAMPLE_BYTES = 200_000

@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.clock import Floats
-from iodiag.formats.columns import front_columns
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.text.array_types import Ints
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Column, Floats, Ints, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.columns import Floats, front_columns
+from iodiag.formats.front_columns import front_columns
+from iodiag.formats.text.structure.blocks import CLASS
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, account, line_starts, unseen
+from iodiag.formats.whole_files import account, line_starts, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.table import Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Floats, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Export, Part, number, settle_zone, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.rows.misplaced_rows import INTERFACE
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Ints, account
+from iodiag.formats.whole_files import account
 from iodiag.model.capture import ParseNote, Source
+from iodiag.table.table import Bools, Floats, Ints
 from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from iodiag.formats.exports._sadf_tables import tables
+from iodiag.formats.text.structure.blocks import CLASS
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, account, line_starts, mark_lines, undress, unseen
+from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import Source
 
 if TYPE_CHECKING:

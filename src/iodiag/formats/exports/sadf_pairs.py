@@ -16,9 +16,11 @@ import numpy as np
 from iodiag.formats.exports._sadf_tables import Export, Part, settle_zone, short_rows, tables
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, UNSEEN, Ints, account
+from iodiag.formats.whole_files import account
 from iodiag.model.capture import Source
+from iodiag.table.table import Ints
 from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Export, Part, number, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, undress, unseen
+from iodiag.formats.whole_files import account, line_starts, undress, unseen
 from iodiag.model.capture import Source
 from iodiag.model.units import KB_PER_BYTE, KB_PER_SECTOR
+from iodiag.table.table import Floats, Ints
 from iodiag.table.texts import Texts
 
 _EXAMPLE = """\

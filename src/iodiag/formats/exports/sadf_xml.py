@@ -15,9 +15,11 @@ import numpy as np
 
 from iodiag.errors import FormatError
 from iodiag.formats.exports._sadf_tables import tables
+from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.types import FileFormat, Item
-from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, undress, unseen
+from iodiag.formats.whole_files import account, line_starts, undress, unseen
 from iodiag.model.capture import Source
+from iodiag.table.table import Ints
 
 if TYPE_CHECKING:
     from iodiag.formats.exports._sadf_json_xml import Gathered, Value

@@ -11,15 +11,12 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.formats.raw_columns.sar_network import NETWORK_SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection, Spread, named
 from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 from iodiag.table.texts import Texts
-
-Floats = npt.NDArray[np.float64]
 
 _SWAP = "kbswpfree=free_kb kbswpused=used_kb %swpused=used_pct kbswpcad=cached_kb %swpcad=cached_pct"
 

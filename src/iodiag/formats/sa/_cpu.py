@@ -8,8 +8,8 @@ import numpy as np
 
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
-from iodiag.formats.sa._records import Bools, Floats, Ints
 from iodiag.formats.sa._tables import ActivityRows, Context, columns_of, spell_cpu, spell_text, spelled, table
+from iodiag.table.table import Bools, Floats, Ints
 from iodiag.table.texts import Texts
 
 _PARTS = ("user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq")

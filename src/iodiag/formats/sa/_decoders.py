@@ -15,7 +15,6 @@ from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._activities import NAMES
 from iodiag.formats.sa._cpu import cpu_rows, interrupt_rows, softnet_rows
 from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
-from iodiag.formats.sa._records import Floats
 from iodiag.formats.sa._tables import (
     ActivityRows,
     Context,
@@ -29,6 +28,7 @@ from iodiag.formats.sa._tables import (
 )
 from iodiag.model.columns import KEY_COLUMNS
 from iodiag.model.units import KB_PER_BYTE
+from iodiag.table.table import Floats
 
 Decoder = Callable[[SarSection, Stored, Context], Iterator[ActivityRows]]
 

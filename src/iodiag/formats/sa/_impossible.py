@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from iodiag.formats.sa._header import SaHeader
 from iodiag.formats.sa._rates import Stored
-from iodiag.formats.sa._records import Bools, Ints
+from iodiag.table.table import Bools, Ints
 
 MOST_MAJOR, MOST_MINOR = 2**12 - 1, 2**20 - 1
 """The kernel's dev_t has 12 and 20 bits (include/linux/kdev_t.h)."""

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.sa._header import Activity, SaHeader
-from iodiag.formats.sa._records import Bools, Floats, Ints, Segment, Structs, Uints
+from iodiag.formats.sa._records import Segment, Structs, Uints
+from iodiag.table.table import Bools, Floats, Ints
 
 _WRAP = 2.0**32
 _CLOCK_TICKS = {"alpha": 1024.0, "ia64": 1024.0}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from iodiag.errors import FormatError
-from iodiag.formats.columns import front_columns
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.sa import _decoders as _sa_decoders
 from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header

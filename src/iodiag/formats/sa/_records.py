@@ -27,11 +27,9 @@ from iodiag.formats.sa._header import (
     text,
 )
 from iodiag.formats.sa._layout import fields_of, view
+from iodiag.table.table import Bools, Floats, Ints
 
-Ints = npt.NDArray[np.int64]
 Uints = npt.NDArray[np.unsignedinteger[Any]]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Structs = npt.NDArray[np.void]
 
 _STATS, _RESTART, _LAST_STATS, _COMMENT, _LAST_KIND = 1, 2, 3, 4, 15

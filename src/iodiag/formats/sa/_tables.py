@@ -12,7 +12,7 @@ import numpy.typing as npt
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._header import SELF_DESCRIBING, SaHeader, text
 from iodiag.formats.sa._rates import Pairs, Stored, distinct, pair
-from iodiag.formats.sa._records import Floats, Ints
+from iodiag.table.table import Floats, Ints
 from iodiag.table.texts import Texts, least_type
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Bools = npt.NDArray[np.bool_]
 Chars = npt.NDArray[np.uint8]
 Eights = npt.NDArray[np.uint64]
 """Eight bytes in one number each, the first of them the lowest."""
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]

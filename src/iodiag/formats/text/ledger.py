@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
@@ -19,7 +18,7 @@ from iodiag.formats.text.structure.headers import numeric_share
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
-from iodiag.table.table import Table
+from iodiag.table.table import Bools, Table
 from iodiag.table.times import Times, span
 
 _CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
-from iodiag.formats.text.array_types import Bools, Eights, Ints
+from iodiag.formats.text.array_types import Eights
 from iodiag.formats.text.clean.word_counts import WordCounts, count_words
 from iodiag.formats.types import Line
 from iodiag.model.byte_positions import STRETCH_BYTES, places_of
+from iodiag.table.table import Bools, Ints
 
 # what a line can be dressed with, by its first byte; a text without any is taken as it is
 _MARKS: dict[bytes, tuple[bytes, ...]] = {

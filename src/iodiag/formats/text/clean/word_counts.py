@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Bools, Chars, Ints
+from iodiag.formats.text.array_types import Chars
+from iodiag.table.table import Bools, Ints
 
 _STRETCH_BYTES = 1 << 18
 

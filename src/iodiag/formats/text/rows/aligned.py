@@ -14,10 +14,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Bools, Chars, Eights, Floats, Ints
+from iodiag.formats.text.array_types import Chars, Eights
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.category_codes import hash_words
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
+from iodiag.table.table import Bools, Floats, Ints
 
 DECIMALS = 2
 """How many digits stand behind a decimal sign."""

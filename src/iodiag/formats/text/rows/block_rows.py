@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Ints
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import Rows, RowStore
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
 from iodiag.formats.types import Scaling
+from iodiag.table.table import Ints
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.array_types import Eights, Ints
+from iodiag.formats.text.array_types import Eights
 from iodiag.formats.text.clean.lines import Text
+from iodiag.table.table import Ints
 
 _FEW = 4096
 _LONGEST_NAME = 24  # in bytes; longer ones are compared one by one

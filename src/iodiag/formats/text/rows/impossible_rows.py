@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Bools, Floats
 from iodiag.formats.text.rows.row_store import Rows
+from iodiag.table.table import Bools, Floats
 
 _TOTALS = ("read_kb", "write_kb", "discard_kb")
 _MOST_KB = 2.0**52

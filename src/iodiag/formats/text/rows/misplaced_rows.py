@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import CLASS, Walk
 from iodiag.model.capture import ParseNote
+from iodiag.table.table import Bools
 
 _MOST_SHARE = 101.0  # sums of rounded parts go a little above 100
 INTERFACE = re.compile(

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.model.units import HUMAN_BYTES
+from iodiag.table.table import Bools, Floats, Ints
 
 _EXACT_DIGITS = 15  # a float64 holds so many; its quotient by a power of ten is then float()'s own
 _WIDEST = 24  # wider tokens go one by one

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.text.array_types import Bools, Eights, Floats, Ints
+from iodiag.formats.text.array_types import Eights
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.category_codes import words_at
 from iodiag.formats.text.rows.numbers import Tokens
+from iodiag.table.table import Bools, Floats, Ints
 
 TIME_WIDTH = 8
 """Of 12:24:01."""

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous, words_at
@@ -22,7 +21,7 @@ from iodiag.formats.text.rows.single_row_parser import bare_name, is_fraction, i
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE
-from iodiag.table.table import repeated
+from iodiag.table.table import Bools, Floats, Ints, repeated
 
 Objects = npt.NDArray[np.object_]
 

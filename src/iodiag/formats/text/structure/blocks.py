@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
-from iodiag.formats.text.array_types import Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.banners import Banner, Command
 from iodiag.formats.text.structure.collectors import Collector
 from iodiag.formats.types import ContextBlock, Layout
 from iodiag.model.capture import LINE_CLASSES
+from iodiag.table.table import Floats, Ints
 
 CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
 UNSEEN = 255

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Bools, Chars, Ints
+from iodiag.formats.text.array_types import Chars
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.clean.word_counts import stretches
 from iodiag.formats.text.structure.headers import SHARE_OF
+from iodiag.table.table import Bools, Ints
 
 _FEWEST_WORDS = 3  # a line of fewer may be a clock, or a name above its values
 # what the name of a tool, a comment of sar and a restart hold

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.array_types import Bools, Ints
+from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Repeat, Walk
 from iodiag.formats.text.structure.headers import find_header
 from iodiag.formats.text.structure.open_table import WalkState
+from iodiag.table.table import Bools, Floats, Ints
 
 _FEWEST_ROUNDS = 2
 _LONGEST_ROUND = 400

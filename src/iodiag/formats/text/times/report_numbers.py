@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from iodiag.formats.text.array_types import Floats, Ints
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Blocks
-from iodiag.table.table import repeated
+from iodiag.table.table import Floats, Ints, repeated
 
 
 def report_numbers(

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.array_types import Ints
+from iodiag.formats.clock import Clock
 from iodiag.model.units import KB_PER_SECTOR
+from iodiag.table.table import Floats, Ints
 
 _FEWEST_LATER = 3
 _MOST_LATER = 100

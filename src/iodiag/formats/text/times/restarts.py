@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
 from iodiag.formats.text.times.report_times import RowGroup
+from iodiag.table.table import Bools, Floats, Ints
 
 MOST_RUNS = 64
 """So many runs, or reports, are enough to tell what all are."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
@@ -19,7 +18,7 @@ from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
 from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
-from iodiag.table.table import repeated
+from iodiag.table.table import Bools, Floats, Ints, repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)

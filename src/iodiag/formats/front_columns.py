@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.table.table import Column
+from iodiag.table.table import Bools, Column, Floats, Ints
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def front_columns(
