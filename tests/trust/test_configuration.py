@@ -37,7 +37,7 @@ FAULTS = {
     "tool = 3": "tool: 3 is not a table",
     "[tool]\niodiag = 3": "tool.iodiag: 3 is not a table",
     "ignore = [1]": "ignore: write a list of tables",
-    "'a\\u001b' = 1": "unknown setting",
+    "'a\\u001b' = 1": "unknown key",
 }
 
 

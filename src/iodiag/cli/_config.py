@@ -99,10 +99,14 @@ def _settings(data: dict[str, Any]) -> dict[str, Any]:
         settings = _table("tool", data["tool"]).get("iodiag", {})
         settings = _table("tool.iodiag", settings)
     assert isinstance(settings, dict)
-    unknown = sorted(set(settings) - set(_KEYS))
-    if unknown:
-        raise ConfigError(f"unknown setting {unknown[0]!r}; known are {', '.join(_KEYS)}")
+    _check_keys("", settings, _KEYS)
     return settings
+
+
+def _check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Raise ConfigError for the first key that is not among the known ones."""
+    if unknown := sorted(set(given) - set(known)):
+        raise ConfigError(f"{where}unknown key {unknown[0]!r}; known are {', '.join(known)}")
 
 
 def _table(key: str, value: object) -> dict[str, Any]:
@@ -162,9 +166,7 @@ def _ignores(entries: object) -> Iterator[Ignore]:
     for entry in entries if isinstance(entries, list) else [entries]:
         if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
             raise ConfigError("ignore: write a list of tables with rule, reason, and maybe device and host")
-        unknown = sorted(set(entry) - set(_KEYS_OF_IGNORE))
-        if unknown:
-            raise ConfigError(f"ignore: unknown key {unknown[0]!r}; known are {', '.join(_KEYS_OF_IGNORE)}")
+        _check_keys("ignore: ", entry, _KEYS_OF_IGNORE)
         missing = next((key for key in ("rule", "reason") if not entry.get(key, "").strip()), None)
         if missing:
             raise ConfigError(f"ignore: an entry lacks its {missing}; every finding ignored needs one")
