@@ -351,15 +351,15 @@ class FleetReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
-        from iodiag.report.fleet.as_json import to_dict
+        from iodiag.report.as_json import to_dict
 
         return to_dict(self)
 
     def to_json(self) -> str:
         """The report as JSON."""
-        from iodiag.report.fleet.as_json import render
+        from iodiag.report.as_json import render_fleet
 
-        return render(self)
+        return render_fleet(self)
 
     def to_markdown(self) -> str:
         """The report as Markdown."""

@@ -1,4 +1,4 @@
-"""The report as JSON (schema iodiag-report/1), and back.
+"""Reports as JSON: one of captures (schema iodiag-report/1) and back, one of a fleet (iodiag-fleet/1).
 
 What is not known (None, NaN, an infinity) is null. Characters beyond ASCII are escaped, so that
 the text is harmless on a terminal whatever the captures held.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from iodiag.errors import FormatError
 from iodiag.model.report import SCHEMA, Report
 from iodiag.report.json_codec import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from iodiag.model.fleet import FleetReport
 
 
 def render(report: Report) -> str:
@@ -22,7 +25,12 @@ def render(report: Report) -> str:
     return re.sub(r'\[\n[^\[\]{}"]*\]', lambda found: " ".join(found[0].split()), text) + "\n"
 
 
-def to_dict(report: Report) -> dict[str, Any]:
+def render_fleet(report: FleetReport) -> str:
+    """A fleet's report as indented JSON text."""
+    return json.dumps(to_dict(report), indent=2, allow_nan=False) + "\n"
+
+
+def to_dict(report: Report | FleetReport) -> dict[str, Any]:
     """The report as dicts, lists, strings, numbers and None, keys as the schema has them."""
     content: dict[str, Any] = to_plain(report)
     return content
