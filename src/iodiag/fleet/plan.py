@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from iodiag import __version__
 from iodiag.anonymize.pseudonyms import Pseudonyms
-from iodiag.fleet.discover import UNDATED, Input, Part, Scan
+from iodiag.fleet.discover import UNDATED, Part, Scan
 from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
 from iodiag.hosts.same_name import DeviceFact, Place, contradiction, names_with_folders
 from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 
 SCHEMA = "iodiag-fleet/1"
-
-_NO_HOST = re.compile(r"(sar?|sysstat|log|logs|var|data|perf|[\d._-]*)", re.IGNORECASE)
-"""Folders that hosts' captures lie in and that are not called after the host."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,7 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
             else:
                 first[part.sha256] = part.name
                 for host, day in part.days:
-                    owner = host or _host_of_samples(account.item, part, folders)
+                    owner = host or folders.owner_of_samples(_root(account), parts_of(part.folder), part.name)
                     samples.setdefault((owner, day), []).append((account, part))
         if copies and len(copies) == len([part for part in account.parts if part.days]):
             rows.append(_row(account, "duplicate", f"holds the same samples as {copies[0]}"))
@@ -150,7 +146,8 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
             folders.add(parts_of(part.folder), host)
     hosts = {host for host, _ in samples}
     for account, part in rest:
-        whose = part.named[0] if len(part.named) == 1 else _host_of_context(account.item, part, folders)
+        folder = parts_of(part.folder)
+        whose = part.named[0] if len(part.named) == 1 else folders.owner_of_context(_root(account), folder)
         if whose in hosts:
             context.setdefault((whose, ""), []).append((account, part))
         else:
@@ -196,6 +193,10 @@ def _renamed(members: Members, named: Mapping[tuple[str, Parts], str]) -> Member
     return found
 
 
+def _root(account: Scan) -> Parts:
+    return parts_of(account.item.root)
+
+
 def _folders(scans: Iterable[Scan]) -> HostFolders:
     folders = HostFolders()
     for account in scans:
@@ -206,23 +207,6 @@ def _folders(scans: Iterable[Scan]) -> HostFolders:
                 folders.add(parts_of(part.folder), host)
     folders.agree()
     return folders
-
-
-def _host_of_samples(item: Input, part: Part, folders: HostFolders) -> str:
-    """The host of samples that name none: the folder's, else called after the folder or the file."""
-    root, own = parts_of(item.root), parts_of(part.folder)
-    # neighbours in other folders below the given one may be of any host
-    if owner := folders.owner(own, True, top=min(len(root) + 1, len(own))):
-        return owner
-    for name in reversed(own[len(root) :]):
-        if not _NO_HOST.fullmatch(name.removesuffix(":")):
-            return name.removesuffix(":")
-    return part.name.rpartition("/")[2].rpartition(":")[2].partition(".")[0] or "unknown"
-
-
-def _host_of_context(item: Input, part: Part, folders: HostFolders) -> str | None:
-    own = parts_of(part.folder)
-    return folders.owner(own, False, top=min(len(parts_of(item.root)), len(own)))
 
 
 def _job(

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 Parts = tuple[str, ...]
 Names = dict[str | None, None]
 
+_NO_HOST = re.compile(r"(sar?|sysstat|log|logs|var|data|perf|[\d._-]*)", re.IGNORECASE)
+"""Folders that hosts' captures lie in and that are not called after the host."""
+
 
 def parts_of(folder: str) -> Parts:
     """A folder's parts; an archive is a part of its own, with its colon."""
@@ -86,6 +89,22 @@ class HostFolders:
             if names and not has_disk:
                 return None
         return None
+
+    def owner_of_samples(self, root: Parts, parts: Parts, file: str) -> str:
+        """The host of a fleet's samples that name none: the folder's, else called after the folder or file.
+
+        Folders below `root`, which was given, are taken for one host's each.
+        """
+        if owner := self.owner(parts, True, top=min(len(root) + 1, len(parts))):
+            return owner
+        for name in reversed(parts[len(root) :]):
+            if not _NO_HOST.fullmatch(name.removesuffix(":")):
+                return name.removesuffix(":")
+        return file.rpartition("/")[2].rpartition(":")[2].partition(".")[0] or "unknown"
+
+    def owner_of_context(self, root: Parts, parts: Parts) -> str | None:
+        """The host of a fleet's context that names none; no folder above `root` is asked."""
+        return self.owner(parts, False, top=min(len(root), len(parts)))
 
 
 def _upward(parts: Parts) -> Iterator[Parts]:
