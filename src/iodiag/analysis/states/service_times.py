@@ -23,8 +23,9 @@ Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"
 class Service:
     """One request alone on a device of a class, as a mean of many.
 
-    `usual_ms` is what such a device takes at most when all is well, `slowest_ms` what no healthy one of the
-    class exceeds. Each grows with the size of the request, by the transfer rates (kB per ms are MB/s).
+    `usual_ms` is what such a device takes at most when all is well, `slowest_ms` what no healthy
+    one of the class exceeds. Each grows with the size of the request, by the transfer rates (kB per ms are
+    MB/s).
     """
 
     usual_ms: float

@@ -105,7 +105,7 @@ class View:
 
     `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
-    `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`; `odd_cpu` the
+    `left_out` are the disk samples that cannot be true, with the reason in `anomaly`; `odd_cpu` the
     CPU rows whose shares are far from adding up;
     `since_boot` the disk, cpu and queue rows that were excluded as averages since boot. `parts` are
     the devices' samples.

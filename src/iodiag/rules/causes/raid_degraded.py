@@ -75,8 +75,9 @@ def _judged_by_controller(volume: Volume) -> Finding | Outcome:
     if volume.state == "optimal":
         return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
     fact = volume.facts[-1]
+    part, controller = word(fact, "part").capitalize(), word(fact, "controller")
     values: Values = {
-        "volume": f"{word(fact, 'part').capitalize()} of RAID controller {word(fact, 'controller')}",
+        "volume": f"{part} of RAID controller {controller}",
         "of": f" ({volume.device})" if volume.device else "",
         "state": volume.state,
     }
