@@ -209,3 +209,11 @@ def test_no_flush_at_all_does_not_clear_small_writes_one_at_a_time(report_of):
     calm = report_of(run(SYNC | {"w_await": 0.5, "aqu-sz": 0.06, "%util": 6.0}), rules=[RULE])
     assert only(calm) is None
     assert outcome(calm).status == "clear"
+
+
+def test_devices_that_count_no_flush_are_named_in_the_order_of_the_capture(report_of):
+    names = [f"sd{letter}" for letter in "bcdefghi"]
+    uncounted = SYNC | {"w_await": 0.95, "%util": 90.0, "w/s": 950.0, "wkB/s": 3800.0}
+    report = report_of(iostat([{"sda": COMMIT, **dict.fromkeys(names, uncounted)}] * 20, FREE), rules=[RULE])
+    untold = next(o for o in report.outcomes if o.status == "undetermined")
+    assert list(untold.devices) == names

@@ -59,8 +59,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     told = tuple(name for name in others if is_told(view, name, limits))
     if told:
         yield Outcome(RULE.id, "clear", told, "its flush chain is not busy")
-    if len(told) < len(others):
-        yield Outcome(RULE.id, "undetermined", tuple(set(others) - set(told)), _UNTOLD)
+    if untold := tuple(name for name in others if name not in told):
+        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
 
 
 def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
