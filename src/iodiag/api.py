@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from iodiag.errors import IodiagError
-from iodiag.hosts.captures_to_hosts import settle
+from iodiag.hosts.captures_to_hosts import assign_hosts
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Names, Options
 from iodiag.judging.run import judged, prepared
@@ -74,7 +74,7 @@ def read_many(
         found, failed = read_input(place, strict, columns, None, seen, on_file=on_file)
         captures += found
         problems += failed
-    return settle(captures), problems
+    return assign_hosts(captures), problems
 
 
 def analyze(

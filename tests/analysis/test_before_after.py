@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.measure.before_after import LEAST_CHANGE_PCT, Sums, change, judged, with_idle_samples
+from iodiag.analysis.measure.before_after import (
+    LEAST_CHANGE_PCT,
+    Sums,
+    change,
+    judged_change,
+    with_idle_samples,
+)
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, estimate, log_estimate, student
 from iodiag.table.table import Table
 from property_tests import examples
@@ -77,8 +83,8 @@ def test_more_samples_make_the_interval_narrower():
 @given(seed=st.integers(0, 10_000), factor=st.floats(1e-3, 1e6), count=st.integers(LEAST_SAMPLES, 60))
 def test_the_unit_changes_nothing(seed, factor, count):
     before, after = noise(seed, count), 1.5 * noise(seed + 1, count)
-    one = judged("q", Sums(before, np.ones(count)), Sums(after, np.ones(count)))
-    other = judged("q", Sums(before * factor, np.ones(count)), Sums(after * factor, np.ones(count)))
+    one = judged_change("q", Sums(before, np.ones(count)), Sums(after, np.ones(count)))
+    other = judged_change("q", Sums(before * factor, np.ones(count)), Sums(after * factor, np.ones(count)))
     assert other.ratio == pytest.approx(one.ratio)
     assert other.low == pytest.approx(one.low)
     assert other.detectable_pct == pytest.approx(one.detectable_pct)

@@ -40,8 +40,8 @@ def test_sentences_about_samples_obey_it(path):
             if any("own counter" in text_of(state, 1) for state in states(series)):
                 continue  # the capture contradicts itself
             for level in (level for kind in load_levels(series) for level in kind):
-                _, rate, _, depth, latency = level.told
-                assert is_little(rate, latency, depth), (series.name, level.direction, level.told)
+                _, rate, _, depth, latency = level.direction_load
+                assert is_little(rate, latency, depth), (series.name, level.direction, level.direction_load)
 
 
 FLOOD = {"r/s": 720.0, "rkB/s": 2880.0, "r_await": 1.3, "w/s": 15.0, "wkB/s": 1800.0, "w_await": 10000.0}
@@ -53,7 +53,7 @@ def test_a_queue_is_told_by_the_direction_that_holds_it(samples):
     (series,) = view.devices
     level = load_levels(series)[-1][-1]
     assert level.direction == "writes"
-    assert level.told[1:] == pytest.approx((15, 120, 150, 10000), rel=0.01)
+    assert level.direction_load[1:] == pytest.approx((15, 120, 150, 10000), rel=0.01)
     text = text_of(states(series)[0], samples)
     assert "15 writes/s of 120.0 kB, 10 s each; 720 reads/s of 4.0 kB, 1.30 ms each; in all" in text
 

@@ -117,7 +117,7 @@ def test_a_part_of_a_report_that_is_quoted_again_counts_once():
 def test_averages_alone_are_shown_as_a_last_resort():
     text = BANNER + SAR.split("\n")[2] + "\nAverage: sda 100.00 800.00 0.00 8.00 0.50 5.00 5.00 50.00\n"
     view = view_of(read(text, "sar"))
-    assert view.fallback == {"disk"}
+    assert view.average_only == {"disk"}
 
 
 def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):

@@ -22,10 +22,10 @@ from iodiag.analysis.load.queueing import (
     fan_out,
     gain_left,
     level_of,
+    level_samples,
     load_levels,
     load_levels_where,
     overlapped,
-    prepared,
     unloaded_baseline,
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, classify
@@ -94,7 +94,7 @@ def test_a_latency_of_few_digits_is_taken_from_depth_and_rate():
     assert fan_out(light, deep) == pytest.approx(5.3, abs=0.05)
 
 
-with_samples_as_prepared = patch.object(queueing, "prepared", lambda series: series.samples)
+with_samples_as_prepared = patch.object(queueing, "level_samples", lambda series: series.samples)
 
 
 def prepared_of(kinds, depths, rates, keep):
@@ -420,4 +420,4 @@ def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads
 def test_samples_that_do_not_say_what_they_moved_are_of_no_kind():
     told = series_of(ladder(ONE_THREAD, FOUR_THREADS))
     unknown = told.samples.with_columns(size_kb=np.array([np.nan, told.samples["size_kb"][1]]))
-    assert prepared(dataclasses.replace(told, samples=unknown))["sample"].tolist() == [1]
+    assert level_samples(dataclasses.replace(told, samples=unknown))["sample"].tolist() == [1]

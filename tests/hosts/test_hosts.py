@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from iodiag.hosts.captures_to_hosts import STATEMENT, settle, topologies_of, without_host
+from iodiag.hosts.captures_to_hosts import STATEMENT, assign_hosts, topologies_of, without_host
 from iodiag.model.capture import Capture, Fact, Section, Source, SourceRef
 from iodiag.model.topology import Device, DeviceTopology
 
@@ -66,18 +66,18 @@ NAMED = [("a/iostat", "A", "disk"), ("b/iostat", "B", "disk")]
 )
 def test_what_names_no_host_is_of_the_nearest_place_that_does(others, expected):
     captures = [capture_of(*entry) for entry in (*NAMED, *others)]
-    settled = settle(captures)
+    settled = assign_hosts(captures)
     assert [host_of(capture) for capture in settled[2:]] == expected
     assert [host_of(capture) for capture in settled[:2]] == ["A", "B"]
-    again = settle(settled)
+    again = assign_hosts(settled)
     assert [host_of(capture) for capture in again] == [host_of(capture) for capture in settled]
 
 
 def test_a_short_stated_name_is_the_only_long_one_that_fits():
     captures = [capture_of("x/iostat", "web1.a.com", "disk"), capture_of("y/hostname", "web1", "statement")]
-    assert [host_of(capture) for capture in settle(captures)] == ["web1.a.com"] * 2
+    assert [host_of(capture) for capture in assign_hosts(captures)] == ["web1.a.com"] * 2
     both = [*captures, capture_of("z/iostat", "web1.b.org", "disk")]
-    assert [host_of(capture) for capture in settle(both)][1] == "web1"
+    assert [host_of(capture) for capture in assign_hosts(both)][1] == "web1"
 
 
 def test_all_is_of_the_only_host():
@@ -86,17 +86,17 @@ def test_all_is_of_the_only_host():
         capture_of("b/iostat", None, "disk"),
         capture_of("(stdin)", None, "context", folder=""),
     ]
-    assert [host_of(capture) for capture in settle(captures)] == ["A", "A", "A"]
+    assert [host_of(capture) for capture in assign_hosts(captures)] == ["A", "A", "A"]
 
 
 def test_without_any_name_nothing_is_given_away():
     captures = [capture_of("a/iostat", None, "disk"), capture_of("a/lsblk")]
-    assert [host_of(capture) for capture in settle(captures)] == [None, None]
-    assert without_host(settle(captures)) == []
+    assert [host_of(capture) for capture in assign_hosts(captures)] == [None, None]
+    assert without_host(assign_hosts(captures)) == []
 
 
 def test_context_that_several_hosts_could_own_is_noted_once():
-    captures = settle([capture_of(*entry) for entry in (*NAMED, ("lsblk", None, "context"))])
+    captures = assign_hosts([capture_of(*entry) for entry in (*NAMED, ("lsblk", None, "context"))])
     (note,) = without_host(captures)
     assert note.source == "lsblk"
     assert "A, B" in note.reason
@@ -117,6 +117,6 @@ def test_listings_of_one_text_are_of_the_hosts_they_stand_below():
     assert topologies_of(devices, sections[:2]) == {}
     facts = [Fact("x", {}, "", SourceRef("t", line, line)) for line in (12, 33)]
     capture = Capture(sources={"t": Source("t", b"")}, sections=sections, evidence=facts, topologies=found)
-    (settled,) = settle([capture])
+    (settled,) = assign_hosts([capture])
     assert [fact.host for fact in settled.evidence] == ["A", "B"]
     assert set(settled.topologies) == {"A", "B"}

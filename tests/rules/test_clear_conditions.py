@@ -9,7 +9,7 @@ import pytest
 import iodiag
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Needs, Rule, ToClear
-from iodiag.rules.clear_conditions import checked, not_ruled_out
+from iodiag.rules.clear_conditions import not_ruled_out, revoke_unproven_clear
 from views import view_of
 from writers.captures import iostat, vmstat
 from writers.loads import load
@@ -34,7 +34,9 @@ def rule(role="cause", needs=None, **needed) -> Rule:
 def cleared(text: str, rule: Rule, *devices: str) -> list[tuple[str, tuple[str, ...], str]]:
     """Status, devices and reason of what becomes of a clear."""
     outcome = Outcome("r", "clear", devices, "nothing seen")
-    return [(one.status, one.devices, one.reason) for one in checked(outcome, rule, view_of(text))]
+    return [
+        (one.status, one.devices, one.reason) for one in revoke_unproven_clear(outcome, rule, view_of(text))
+    ]
 
 
 def undetermined(text: str, rule: Rule) -> str:
@@ -113,7 +115,7 @@ def test_each_device_is_cleared_by_itself():
 
 def test_what_is_no_clear_stays_as_it_is():
     outcome = Outcome("r", "undetermined", ("sda",), "why")
-    assert list(checked(outcome, rule(), view_of(iostat([{"sda": BUSY}])))) == [outcome]
+    assert list(revoke_unproven_clear(outcome, rule(), view_of(iostat([{"sda": BUSY}])))) == [outcome]
 
 
 @pytest.mark.parametrize(("rows", "status"), [(1, "undetermined"), (2, "clear")])

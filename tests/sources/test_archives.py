@@ -16,7 +16,7 @@ from iodiag.api import join
 from iodiag.errors import SourceError, UnknownFormat
 from iodiag.model.capture import Capture
 from iodiag.sources import archives, files
-from iodiag.sources.limits import Limits
+from iodiag.sources.limits import InputLimits
 from writers.captures import iostat
 from writers.reports import (
     below,
@@ -390,10 +390,10 @@ def nested(depth: int) -> bytes:
 
 
 def test_archives_in_archives_are_read_to_a_stated_depth(tmp_path):
-    captures, problems = read_all(put(tmp_path, "x", nested(Limits().depth)))
+    captures, problems = read_all(put(tmp_path, "x", nested(InputLimits().depth)))
     assert problems == []
     assert any(capture.disk is not None for capture in captures)
-    captures, problems = read_all(put(tmp_path, "y", nested(Limits().depth + 1)))
+    captures, problems = read_all(put(tmp_path, "y", nested(InputLimits().depth + 1)))
     assert captures == []
     assert "inside 3 others" in problems[0]
 

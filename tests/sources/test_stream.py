@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from iodiag.sources._compressed import unpacked
 from iodiag.sources._stream import ByteStream, DamageError, part_of, pieces_of, rest_of
-from iodiag.sources.limits import Limits
+from iodiag.sources.limits import InputLimits
 
 COMPRESS = {
     "gzip": gzip.compress,
@@ -116,7 +116,7 @@ def test_padding_behind_compressed_data_is_passed_over():
 
 def test_layers_of_compression_are_bounded():
     data = b"abc"
-    for _ in range(Limits().layers):
+    for _ in range(InputLimits().layers):
         data = gzip.compress(data)
     assert unpacked(stream_of(data)).read_all(9) == b"abc"
     assert unpacked(stream_of(gzip.compress(data))).read_all(2) == b"\x1f\x8b\x08"

@@ -18,7 +18,7 @@ import iodiag
 from fuzz.bombs import DEEP, ENTITIES, LONG_LINES, MANY_LINES
 from fuzz.limits import BYTES_PER_BYTE, BYTES_PER_LINE, LEAST_BYTES, memory_of
 from iodiag.errors import ConfigError, IodiagError
-from iodiag.sources.limits import Limits, in_units, limits
+from iodiag.sources.limits import InputLimits, in_units, limits
 from writers.reports import busy_iostat, tar, zipped
 
 PACK = {
@@ -118,9 +118,9 @@ def test_archives_that_hold_archives_that_hold_bombs_end_at_the_limit(monkeypatc
 def test_every_limit_can_be_changed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("IODIAG_LIMITS", "members=7, input=8G lines=2k")
     assert (limits().members, limits().input, limits().lines) == (7, 8 << 30, 2048)
-    assert limits().depth == Limits().depth
+    assert limits().depth == InputLimits().depth
     monkeypatch.delenv("IODIAG_LIMITS")
-    assert limits() == Limits()
+    assert limits() == InputLimits()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_sizes_are_said_in_whole_units(size: int, said: str):
 
 def test_the_limits_are_documented():
     text = (Path(__file__).parents[2] / "SECURITY.md").read_text()
-    for field in fields(Limits):
+    for field in fields(InputLimits):
         value = field.default
         said = in_units(value) if value >= 1 << 20 and not value % (1 << 20) else f"{value:,}"
         assert f"| `{field.name}` | {said} |" in text, field.name

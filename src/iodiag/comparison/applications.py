@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.measure.before_after import AFTER, BEFORE, Sums, judged
+from iodiag.analysis.measure.before_after import AFTER, BEFORE, Sums, judged_change
 from iodiag.analysis.measure.evidence import cite_fact
-from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.comparison import Subject
@@ -31,9 +31,9 @@ def applications(before: View, after: View) -> Iterator[Subject]:
         if other is None:
             continue
         changes = [
-            judged(name, _run(one, name), _run(other, name))
+            judged_change(name, _run(one, name), _run(other, name))
             for name in _APPLICATIONS[one.kind]
-            if number(one, name) >= 0 and number(other, name) >= 0
+            if fact_number(one, name) >= 0 and fact_number(other, name) >= 0
         ]
         if changes:
             yield Subject(
@@ -50,7 +50,7 @@ def applications(before: View, after: View) -> Iterator[Subject]:
 
 
 def _run(fact: Fact, name: str) -> Sums:
-    return Sums(np.array([number(fact, name)]), np.ones(1))
+    return Sums(np.array([fact_number(fact, name)]), np.ones(1))
 
 
 Key = tuple[str, str, str]
@@ -60,11 +60,11 @@ def _runs(view: View) -> dict[Key, Fact]:
     """The one run of each tool and job; a summary stands for its intervals, several runs for none."""
     groups: dict[Key, list[Fact]] = {}
     for fact in view.facts_of(*_APPLICATIONS):
-        key = word(fact, "job"), word(fact, "direction"), fact.kind
+        key = fact_word(fact, "job"), fact_word(fact, "direction"), fact.kind
         groups.setdefault(key, []).append(fact)
     found = {}
     for key, facts in groups.items():
-        whole = [fact for fact in facts if number(fact, "is_summary") == 1] or facts
+        whole = [fact for fact in facts if fact_number(fact, "is_summary") == 1] or facts
         if len(whole) == 1:
             found[key] = whole[0]
     return found
@@ -73,6 +73,6 @@ def _runs(view: View) -> dict[Key, Fact]:
 def _settings(one: Fact, other: Fact) -> Iterator[str]:
     """How the load tool was run differently."""
     for name in ("threads", "clients", "iodepth", "block_size_kb"):
-        values = number(one, name), number(other, name)
+        values = fact_number(one, name), fact_number(other, name)
         if not any(map(math.isnan, values)) and values[BEFORE] != values[AFTER]:
             yield f"`{name}`: {values[BEFORE]:g} before, {values[AFTER]:g} after, which alone may move it"

@@ -20,7 +20,7 @@ from iodiag.model.capture import Capture, Source
 from iodiag.model.comparison import Comparison, Fate, FindingChange, Subject
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
 from iodiag.model.report import Report, Series
-from iodiag.rules.engine import quoted
+from iodiag.rules.engine import with_quotes
 
 if TYPE_CHECKING:
     pass
@@ -98,8 +98,8 @@ def _hosts(before: Sequence[View], after: Sequence[View], told: list[str]) -> It
 
 def _quoted(subject: Subject, *sources: Mapping[str, Source]) -> Subject:
     """The subject with the quotes of its evidence filled in, each from its own side."""
-    sides = [quoted((item,), own)[0] for item, own in zip(subject.evidence, sources, strict=False)]
-    reading = quoted((subject.reading,), sources[AFTER])[0] if subject.reading else None
+    sides = [with_quotes((item,), own)[0] for item, own in zip(subject.evidence, sources, strict=False)]
+    reading = with_quotes((subject.reading,), sources[AFTER])[0] if subject.reading else None
     return replace(subject, evidence=tuple(sides), reading=reading)
 
 

@@ -17,7 +17,7 @@ from iodiag.analysis.measure.before_after import (
     Sums,
     change,
     is_over_time,
-    judged,
+    judged_change,
     with_idle_samples,
 )
 from iodiag.analysis.measure.evidence import cite
@@ -110,8 +110,8 @@ def _device(entry: Pair, before: View, after: View) -> Subject:
     found, remarks = _device_changes(rows, (_window(entry.before), _window(entry.after)), mix)
     cost, later = _below(before, entry.before, rows[BEFORE]), _below(after, entry.after, rows[AFTER])
     if cost is not None and later is not None:
-        found[MEMBER_COST] = judged(MEMBER_COST, cost, later)
-    if "disk" in before.fallback | after.fallback:
+        found[MEMBER_COST] = judged_change(MEMBER_COST, cost, later)
+    if "disk" in before.average_only | after.average_only:
         found = {name: replace(one, confidence="low") for name, one in found.items()}
         remarks.append(_only_averages("disk", before, after))
     loads: list[MatchedLoad] = []
@@ -167,7 +167,7 @@ def _below(view: View, series: DeviceSeries, rows: Table) -> Sums | None:
 
 
 def _only_averages(family: str, before: View, after: View) -> str:
-    sides = [when for when, view in (("before", before), ("after", after)) if family in view.fallback]
+    sides = [when for when, view in (("before", before), ("after", after)) if family in view.average_only]
     return (
         f"the values {' and '.join(sides)} are averages since boot or over the whole capture, "
         "which prove little"
@@ -321,7 +321,7 @@ def _cpu(before: View, after: View, pairs: Iterable[Pair]) -> Subject | None:
     if not found:
         return None
     remarks = []
-    if "cpu" in before.fallback | after.fallback:
+    if "cpu" in before.average_only | after.average_only:
         found = [replace(moved, confidence="low") for moved in found]
         remarks.append(_only_averages("cpu", before, after))
     if before.cpus and after.cpus and before.cpus != after.cpus:
@@ -350,7 +350,7 @@ def _host(before: View, after: View) -> Subject | None:
         if first is None or second is None:
             continue
         found = [change(quantity, first, second, family) for quantity in quantities]
-        low = bool({family} & (before.fallback | after.fallback))
+        low = bool({family} & (before.average_only | after.average_only))
         changes += [replace(one, confidence="low") if low else one for one in found if one is not None]
         evidence = evidence or [_rows_evidence(first, "Before"), _rows_evidence(second, "After")]
     if not changes:

@@ -15,7 +15,7 @@ from iodiag.anonymize.collect_names import Name, kind_of_device
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError
 from iodiag.fleet.across_hosts.inventory import Inventory
-from iodiag.fleet.output_files import Place, write
+from iodiag.fleet.output_files import OutputStore, write
 from iodiag.fleet.plan import InputRow, Plan
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def names_of(plan: Plan, key: str) -> Pseudonyms:
     return names
 
 
-def claim(place: Place, key: str, is_empty: bool) -> None:
+def claim(place: OutputStore, key: str, is_empty: bool) -> None:
     """See to it that a data set has the names of one key alone, or real ones alone ("").
 
     Raises ConfigError where it has others.

@@ -44,7 +44,7 @@ class Done:
     failure: str | None = None
 
 
-def run(jobs: tuple[Job, ...], place: store.Place, token: str) -> list[Done]:
+def run(jobs: tuple[Job, ...], place: store.OutputStore, token: str) -> list[Done]:
     """Do the jobs one after the other: the days of one archive, which is unpacked for all of them once.
 
     Raises OutputError where the data set cannot be written or belongs to a later run; whatever is
@@ -55,7 +55,7 @@ def run(jobs: tuple[Job, ...], place: store.Place, token: str) -> list[Done]:
         return [_run_one(job, files, place, token) for job in jobs]
 
 
-def _run_one(job: Job, files: _Files, place: store.Place, token: str) -> Done:
+def _run_one(job: Job, files: _Files, place: store.OutputStore, token: str) -> Done:
     if job.version != __version__:
         raise ConfigError(
             f"a worker runs iodiag {__version__}, this command {job.version}; install one on all"

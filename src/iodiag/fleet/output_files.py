@@ -21,7 +21,7 @@ TEMPORARY = ".iodiag-tmp-"
 """What the names of files begin with that are not whole yet."""
 
 
-class Place(Protocol):
+class OutputStore(Protocol):
     """A data set's root. Paths are relative to it, with `/` between their parts."""
 
     @property
@@ -41,7 +41,7 @@ class Place(Protocol):
         """Remove a file, and the folders that are empty without it."""
 
 
-def write(place: Place, path: str, data: bytes) -> None:
+def write(place: OutputStore, path: str, data: bytes) -> None:
     """Write a file whole."""
     with place.writing(path) as handle:
         handle.write(data)

@@ -13,7 +13,7 @@ from iodiag import __version__
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.fleet.discover import UNDATED, Part, Scan
 from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
-from iodiag.hosts.same_name import DeviceFact, Place, contradiction, names_with_folders
+from iodiag.hosts.same_name import DeviceFact, FolderFacts, contradiction, names_with_folders
 from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 
@@ -174,7 +174,7 @@ def _named_with_folders(samples: Members, context: Members) -> dict[tuple[str, P
     named: dict[tuple[str, Parts], str] = {}
     for host, folders in days.items():
         places = {
-            folder: Place(
+            folder: FolderFacts(
                 tuple(facts[host, folder]), tuple(datetime.fromisoformat(day) for day in of - {UNDATED})
             )
             for folder, of in folders.items()

@@ -19,7 +19,7 @@ from iodiag.fleet import store
 from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.across_hosts.summarise import NEEDED, REPEATED, summarise
 from iodiag.fleet.executor import Executor, Progress
-from iodiag.fleet.output_files import Place, write
+from iodiag.fleet.output_files import OutputStore, write
 from iodiag.fleet.store import Record
 from iodiag.model.fleet import FleetReport
 
@@ -30,7 +30,7 @@ _PAGES = ".iodiag/pages.json"
 
 
 def publish(
-    place: Place,
+    place: OutputStore,
     kept: Iterable[Record],
     executor: Executor,
     progress: Progress,
@@ -60,7 +60,7 @@ def page_address(host: str, day: str) -> str:
     return quote(store.report_path(host, day, "html"))
 
 
-def _frame(place: Place, name: str) -> pd.DataFrame:
+def _frame(place: OutputStore, name: str) -> pd.DataFrame:
     """The columns of a joined file that the summary needs."""
     import pyarrow.parquet as pq
 
@@ -72,7 +72,7 @@ def _frame(place: Place, name: str) -> pd.DataFrame:
 
 
 def _write_pages(
-    place: Place,
+    place: OutputStore,
     report: FleetReport,
     kept: Iterable[Record],
     executor: Executor,
@@ -119,7 +119,7 @@ def _linked(report: FleetReport) -> set[str]:
     return {one.report for part in parts for one in part}
 
 
-def _made(place: Place) -> dict[str, tuple[str, str]]:
+def _made(place: OutputStore) -> dict[str, tuple[str, str]]:
     """The pages that are there, with the key of what each was made from and its checksum."""
     try:
         made = json.loads(place.read(_PAGES) or b"{}")
@@ -133,7 +133,7 @@ def _page_key(record: Record, rule_pages: str) -> str:
     return f"{record.key} {rule_pages}" if rule_pages else record.key
 
 
-def _write_page(record: Record, place: Place, rule_pages: str) -> str:
+def _write_page(record: Record, place: OutputStore, rule_pages: str) -> str:
     """Write the page of a host-day and give its checksum; empty where the stored report is damaged."""
     from iodiag.report.as_json import from_json
 

@@ -18,7 +18,7 @@ from iodiag.fleet import anonymized_dataset, jobs, store
 from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.executor import Executor, Progress
-from iodiag.fleet.output_files import Bucket, Folder, Place, write
+from iodiag.fleet.output_files import Bucket, Folder, OutputStore, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, Plan, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
@@ -89,7 +89,7 @@ def run(
 class _Work:
     """The jobs of a run and what it knows of the data set; `damaged`: record to its damaged file."""
 
-    place: Place
+    place: OutputStore
     planned: Plan
     token: str
     executor: Executor
@@ -211,7 +211,7 @@ def _scanned(
 
 
 def _do(
-    todo: Sequence[Job], place: Place, token: str, executor: Executor, progress: Progress
+    todo: Sequence[Job], place: OutputStore, token: str, executor: Executor, progress: Progress
 ) -> tuple[list[InputRow], list[str]]:
     """Do the jobs; gives the lines on the inputs of those that failed, and why they did."""
     progress.begin("host-days judged", len(todo))
@@ -259,7 +259,7 @@ def batches(todo: Sequence[Job]) -> Iterator[tuple[Job, ...]]:
 
 
 @contextlib.contextmanager
-def opened(out: str) -> Iterator[Place]:
+def opened(out: str) -> Iterator[OutputStore]:
     """The place of a data set, held by this run alone where it is a folder."""
     if is_remote(out):
         yield Bucket(out)

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from iodiag.errors import ConfigError, OutputError
-from iodiag.fleet.output_files import TEMPORARY, Place, write
+from iodiag.fleet.output_files import TEMPORARY, OutputStore, write
 from iodiag.fleet.plan import InputRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Day", "Place", "Record", "join", "records", "sweep", "write_day"]
+__all__ = ["Day", "OutputStore", "Record", "join", "records", "sweep", "write_day"]
 
 RUN = ".iodiag/run"
 """The name of the run that may write; a worker of an earlier one finds another name, and writes nothing."""
@@ -174,7 +174,7 @@ def report_path(host: str, day: str, ending: str = "json") -> str:
     return f"reports/{folder_name(host)}/{folder_name(day)}.{ending}"
 
 
-def write_day(place: Place, token: str, day: Day) -> None:
+def write_day(place: OutputStore, token: str, day: Day) -> None:
     """Write a host-day, its record last. Raises OutputError where that is not possible, or no longer due."""
     if place.read(RUN) != token.encode():
         raise OutputError(f"{place.name}: another run has begun to write there; this one ends")
@@ -216,7 +216,7 @@ def _unsealed(data: bytes) -> bytes | None:
 
 
 def records(
-    place: Place, files: Mapping[str, int], wanted: Iterable[str] | None = None
+    place: OutputStore, files: Mapping[str, int], wanted: Iterable[str] | None = None
 ) -> Iterator[Record | str]:
     """The host-days that are done among the files of the data set; the path of a record that is damaged.
 
@@ -237,20 +237,20 @@ def has_days(files: Iterable[str]) -> bool:
     return any(path.startswith(f"{_DAYS}/") for path in files)
 
 
-def damaged_file(record: Record, place: Place) -> str:
+def damaged_file(record: Record, place: OutputStore) -> str:
     """The first file of a host-day that is not as it was written; empty where all are."""
     if not _content(place, record.path):
         return record.path
     return next((path for path in record.files if intact(place, record, path) is None), "")
 
 
-def intact(place: Place, record: Record, path: str) -> bytes | None:
+def intact(place: OutputStore, record: Record, path: str) -> bytes | None:
     """The bytes of a host-day's file; None where they are not those that were written."""
     data = place.read(path)
     return data if data is not None and checksum(data) == record.files[path][1] else None
 
 
-def _content(place: Place, path: str) -> dict[str, Any]:
+def _content(place: OutputStore, path: str) -> dict[str, Any]:
     """A record as it was written; empty where a fault of the disk left another."""
     data = _unsealed(place.read(path) or b"")
     content = {} if data is None else json.loads(data)
@@ -275,7 +275,7 @@ def files_of(record: str, files: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-def sweep(place: Place, files: Iterable[str], wanted: Iterable[str]) -> int:
+def sweep(place: OutputStore, files: Iterable[str], wanted: Iterable[str]) -> int:
     """Remove what killed runs and earlier inputs left: all of our kinds of files that are not wanted."""
     kept = set(wanted)
     stale = [path for path in files if path not in kept and _is_ours(path)]
@@ -289,7 +289,7 @@ def _is_ours(path: str) -> bool:
     return is_temporary or path.startswith(("tables/", "reports/", f"{_DAYS}/", f"{_HOURS}/"))
 
 
-def join(place: Place, done: Iterable[Record], rows: Iterable[InputRow]) -> dict[str, str]:
+def join(place: OutputStore, done: Iterable[Record], rows: Iterable[InputRow]) -> dict[str, str]:
     """Write findings, devices, outcomes, hours and the manifest of all host-days, in order of host and day.
 
     Holds one batch of rows at a time, however many host-days there are; of the manifest all lines. Gives the
@@ -309,7 +309,7 @@ def join(place: Place, done: Iterable[Record], rows: Iterable[InputRow]) -> dict
 
 
 def _rows_of(
-    place: Place, ordered: Iterable[Record], name: str, damaged: dict[str, str]
+    place: OutputStore, ordered: Iterable[Record], name: str, damaged: dict[str, str]
 ) -> Iterator[pa.Table]:
     for record in ordered:
         if content := _content(place, record.path):
@@ -318,7 +318,7 @@ def _rows_of(
             damaged[record.path] = record.path
 
 
-def _hours_of(place: Place, ordered: Iterable[Record], damaged: dict[str, str]) -> Iterator[pa.Table]:
+def _hours_of(place: OutputStore, ordered: Iterable[Record], damaged: dict[str, str]) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
 
     for record in ordered:
@@ -341,7 +341,7 @@ def _together(first: InputRow | None, second: InputRow) -> InputRow:
     return InputRow(**{**asdict(worse), "days": days})
 
 
-def _write_joined(place: Place, name: str, tables: Iterable[pa.Table]) -> None:
+def _write_joined(place: OutputStore, name: str, tables: Iterable[pa.Table]) -> None:
     """Tables below each other, in row groups that depend on nothing but their rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.hosts.host_folders import HostFolders, Parts, is_same_host, parts_of
-from iodiag.hosts.same_name import told_apart
+from iodiag.hosts.same_name import split_same_named_hosts
 from iodiag.model.capture import EVENTS, Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table
@@ -30,14 +30,16 @@ LOG = "kernel-log"
 """The format of a section that names its own host alone, often without the domain."""
 
 
-def settle(captures: Iterable[Capture]) -> list[Capture]:
+def assign_hosts(captures: Iterable[Capture]) -> list[Capture]:
     """The captures, every row, section, fact and device with its host where that is certain."""
     captures = _with_logs_named(list(captures))
     folders = _folders(captures)
     captures = [_agreed(capture, folders) for capture in captures]
     hosts = _hosts_but_of_logs(captures) or list(dict.fromkeys(h for one in captures for h in one.hosts))
     only = hosts[0] if len(hosts) == 1 else None
-    return told_apart(_owned(capture, _owners(capture, folders, only), only) for capture in captures)
+    return split_same_named_hosts(
+        _owned(capture, _owners(capture, folders, only), only) for capture in captures
+    )
 
 
 def _hosts_but_of_logs(captures: Iterable[Capture]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from iodiag.hosts.captures_to_hosts import settle, without_host
+from iodiag.hosts.captures_to_hosts import assign_hosts, without_host
 from iodiag.hosts.event_times import with_event_times
 from iodiag.hosts.time_zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.model.capture import EVENTS, Capture
@@ -22,7 +22,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     whole = Capture()
     tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
-    captures = with_event_times(settle(_once(captures)))
+    captures = with_event_times(assign_hosts(_once(captures)))
     by_host: dict[str | None, list[Device]] = {}
     for capture in captures:
         whole.sources.update(capture.sources)

@@ -32,14 +32,14 @@ DeviceFact = tuple[str, str, Any]
 """A device's name, one of STATED, and what is stated."""
 
 
-class Place(NamedTuple):
+class FolderFacts(NamedTuple):
     """What a folder with samples of a host says of its devices, and of which time; no times: undated."""
 
     facts: tuple[DeviceFact, ...]
     times: tuple[datetime, ...]
 
 
-def told_apart(captures: Iterable[Capture]) -> list[Capture]:
+def split_same_named_hosts(captures: Iterable[Capture]) -> list[Capture]:
     """The captures; hosts that share a name but not their devices are each named with their folder."""
     captures = list(captures)
     found: dict[str, dict[Parts, list[Capture]]] = {}
@@ -54,7 +54,7 @@ def told_apart(captures: Iterable[Capture]) -> list[Capture]:
     return captures
 
 
-def contradiction(places: Mapping[Parts, Place]) -> str:
+def contradiction(places: Mapping[Parts, FolderFacts]) -> str:
     """What two folders of one time state differently of one device; empty where none do."""
     known: dict[tuple[str, str], dict[object, Parts]] = {}
     for folder, place in places.items():
@@ -86,11 +86,11 @@ def facts_of(devices: Iterable[Device]) -> tuple[DeviceFact, ...]:
     )
 
 
-def _place(captures: Iterable[Capture]) -> Place:
+def _place(captures: Iterable[Capture]) -> FolderFacts:
     captures = list(captures)
     stated = (t for c in captures for s in c.sections for t in (s.start, s.end) if t and "-" in t)
     times = tuple(datetime.fromisoformat(text).replace(tzinfo=None) for text in stated)
-    return Place(facts_of(device for capture in captures for device in capture.topology), times)
+    return FolderFacts(facts_of(device for capture in captures for device in capture.topology), times)
 
 
 def _folder(capture: Capture) -> Parts | None:

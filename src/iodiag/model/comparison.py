@@ -15,7 +15,7 @@ from iodiag.model.finding import Confidence, Evidence, Severity
 if TYPE_CHECKING:
     from iodiag.model.report import Report
 
-Verdict = Literal[
+ChangeVerdict = Literal[
     "changed", "minor", "unchanged", "bunched", "indicated", "unclear", "negligible", "appeared", "ceased"
 ]
 """What is said of one quantity.
@@ -67,7 +67,7 @@ class Change:
     ratio: float = field(default=math.nan, kw_only=True)
     low: float = field(default=math.nan, kw_only=True)
     high: float = field(default=math.nan, kw_only=True)
-    verdict: Verdict
+    verdict: ChangeVerdict
     confidence: Confidence
     detectable_pct: float = field(default=math.nan, kw_only=True)
     samples: tuple[int, int]

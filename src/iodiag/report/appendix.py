@@ -13,7 +13,7 @@ from dataclasses import replace
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
-from iodiag.report.document import Block, Bullets, Charts, Item, Paragraph, Place, Section, TextTable
+from iodiag.report.document import Block, Bullets, Charts, Item, Paragraph, Section, TextTable, Visibility
 from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
@@ -61,7 +61,7 @@ def states_section(report: Report, is_full: bool = True) -> list[Section]:
     named |= {(latency.host, latency.device) for latency in report.latencies if latency.device}
     counted = wording.plural(len(named), "device")
     heading = (Span(f"What each device was doing{side}"),)
-    place: Place = "folded" if report.comparison else "page"
+    place: Visibility = "folded" if report.comparison else "page"
     drawn: tuple[Block, ...] = (Charts(("activity", 0)),) if report.activity and is_full else ()
     return [Section(heading, (*drawn, table), "states", place, counted)] if table.rows else []
 

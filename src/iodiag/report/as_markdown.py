@@ -89,8 +89,8 @@ def block_lines(block: Block, level: int, charts: Files, width: int | None) -> I
         yield from _section(block, level, charts, width)
     elif isinstance(block, Charts):
         yield from _images(charts.get(block.key, ()))
-        if block.strip and block.key not in charts:
-            yield from ("", *fenced(block.strip))
+        if block.sparkline and block.key not in charts:
+            yield from ("", *fenced(block.sparkline))
     elif isinstance(block, TextTable):
         yield from ("", *table_lines(block))
     elif isinstance(block, Paragraph):

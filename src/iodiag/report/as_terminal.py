@@ -110,7 +110,7 @@ def _block(block: Block, width: int, is_spaced: bool) -> Iterator[RenderableType
     if isinstance(block, Section):
         yield from _section(block, width, is_spaced)
     elif isinstance(block, Charts):
-        yield from (Text(line, _CODE, no_wrap=True, overflow="crop") for line in block.strip)
+        yield from (Text(line, _CODE, no_wrap=True, overflow="crop") for line in block.sparkline)
     elif isinstance(block, TextTable):
         yield from _grid(block, width)
     elif isinstance(block, Paragraph):

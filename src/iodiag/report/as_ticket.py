@@ -83,7 +83,7 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, TextTable):
         yield from ("", *(f"- {': '.join(_text(cell) for cell in row if cell)}" for row in block.rows))
     elif isinstance(block, Charts):
-        yield from _indented(block.strip)
+        yield from _indented(block.sparkline)
     elif isinstance(block, Commands):
         yield from _indented("\n".join(block.lines).split("\n"))
     else:

@@ -15,7 +15,7 @@ from iodiag.report.wording import Span, Spans
 Key = tuple[str, int]
 """The place of charts: `screen`, `moved`, `more` (of what moved), `activity` or `finding`, and a number."""
 
-Place = Literal["brief", "page", "folded"]
+Visibility = Literal["brief", "page", "folded"]
 """Where a section is shown: in the shortest rendering too; on the page; folded, or behind a pointer."""
 
 
@@ -107,10 +107,10 @@ class TextTable:
 
 @dataclass(frozen=True)
 class Charts:
-    """The place of some charts; where none can be drawn, `strip` shows the first in characters."""
+    """The place of some charts; where none can be drawn, `sparkline` shows the first in characters."""
 
     key: Key
-    strip: tuple[str, ...] = ()
+    sparkline: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Section:
     heading: Spans
     blocks: tuple[Block, ...]
     anchor: str = ""
-    place: Place = "page"
+    place: Visibility = "page"
     pointer: str = ""
     tone: str = ""
     label: str = ""
@@ -160,7 +160,7 @@ class Document:
 MORE = "In the full report"
 
 
-def shortened(document: Document, places: tuple[Place, ...], pointer: str) -> Document:
+def shortened(document: Document, places: tuple[Visibility, ...], pointer: str) -> Document:
     """The document with the sections of some places, and a sentence that lists the others."""
     kept = tuple(section for section in document.sections if section.place in places)
     rest = [section for section in document.sections if section.place not in places and section.pointer]

@@ -17,9 +17,9 @@ from iodiag.report.document import (
     Facts,
     Item,
     Paragraph,
-    Place,
     Section,
     TextTable,
+    Visibility,
     said,
 )
 from iodiag.report.wording import Span, Spans
@@ -273,7 +273,7 @@ def _advice(finding: Finding) -> Iterator[Section]:
         yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
 
 
-def _limits(finding: Finding, place: Place) -> Iterator[Section]:
+def _limits(finding: Finding, place: Visibility) -> Iterator[Section]:
     """What speaks against the finding or lies beyond it, and where to read more."""
     for heading, texts in (
         ("What would refute it", finding.refutes),

@@ -41,7 +41,7 @@ def screen(report: Report) -> Screen:
     compared = report.comparison
     state = report.verdict.state if report.verdict and compared is None else ""
     picture = overview.picture(report, lead) if compared is None else None
-    place = Charts(PICTURE, overview.strip(picture)) if picture else None
+    place = Charts(PICTURE, overview.sparkline(picture)) if picture else None
     if compared is not None and comparison_sections.shown_subjects(compared):
         place = Charts(("moved", 1))
     actions = () if compared else tuple(_actions(report, lead))

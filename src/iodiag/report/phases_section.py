@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from iodiag.model.report import PhaseSummary, Report
 from iodiag.report import wording
-from iodiag.report.document import Block, Paragraph, Place, Section, TextTable
+from iodiag.report.document import Block, Paragraph, Section, TextTable, Visibility
 from iodiag.report.wording import Span, Spans
 
 MOST_DEVICES, DEVICES_OPEN = 4, 1
@@ -29,7 +29,7 @@ def phases_section(report: Report) -> list[Section]:
     for key in ordered[:MOST_DEVICES]:
         host, device, _ = key
         whose: Spans = (Span(" of "), wording.name(host)) if host and len(report.hosts) > 1 else ()
-        place: Place = "page" if len(tables) < DEVICES_OPEN else "folded"
+        place: Visibility = "page" if len(tables) < DEVICES_OPEN else "folded"
         tables.append(Section((wording.name(device), *whose), (_table(of_device[key]),), place=place))
     blocks: list[Block] = [*tables]
     more = len(ordered) - MOST_DEVICES

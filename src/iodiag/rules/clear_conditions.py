@@ -21,7 +21,7 @@ from iodiag.model.rule import Rule, ToClear
 from iodiag.table.table import Table
 
 
-def checked(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
+def revoke_unproven_clear(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
     """An outcome as it is, unless it says clear of what the capture could not have shown."""
     if outcome.status != "clear":
         yield outcome
@@ -45,7 +45,7 @@ def checked(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
 def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     """What the samples of a device lack to clear a rule; empty where they have it all."""
     samples = series.samples
-    if "disk" in view.fallback:
+    if "disk" in view.average_only:
         return "the capture has only averages; they show neither bursts nor changes"
     if lack := _few(len(series.loaded), len(samples), needed.samples):
         return lack
@@ -110,7 +110,7 @@ def _host_lacks(rule: Rule, view: View) -> str:
     """What the host's tables lack to clear a rule that is not about devices."""
     used = {name for alternative in rule.needs.one_of for name in alternative}
     there = [name for name in used if view.samples(name) is not None]
-    if there and all(name in view.fallback for name in there):
+    if there and all(name in view.average_only for name in there):
         return "the capture has only averages; they show neither bursts nor changes"
     rows = max((_moments(view, name) for name in there), default=0)
     return _few(rows, rows, rule.to_clear.samples)
@@ -122,7 +122,7 @@ def _moments(view: View, name: str) -> int:
     if samples is None:
         return 0
     if name == "disk":
-        return max((len(part) for part in view.parts.values()), default=0)
+        return max((len(part) for part in view.samples_by_device.values()), default=0)
     return len(np.unique(np.asarray(samples["report"])))
 
 

@@ -71,7 +71,7 @@ _BACKENDS = (
 )
 
 
-def fitted(finding: Finding, view: View) -> Finding:
+def adapt_commands(finding: Finding, view: View) -> Finding:
     """The finding with the commands and remedies that fit its devices."""
     devices = [_device(view, name) for name in finding.devices]
     bottoms = _bottoms(view, devices)

@@ -14,9 +14,9 @@ from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
-from iodiag.rules.clear_conditions import checked, not_ruled_out
-from iodiag.rules.confirm_commands import fitted
-from iodiag.rules.merged_findings import folded
+from iodiag.rules.clear_conditions import not_ruled_out, revoke_unproven_clear
+from iodiag.rules.confirm_commands import adapt_commands
+from iodiag.rules.merged_findings import merged
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def run(
     for rule in rules:
         found, others = _run_one(rule, view, limits.get(rule.id, {}))
         findings += [_capped(finding, rule, view) for finding in found]
-        outcomes += [one for outcome in others for one in checked(outcome, rule, view)]
+        outcomes += [one for outcome in others for one in revoke_unproven_clear(outcome, rule, view)]
     kept = precedence.order(findings, _relatives(view), rules)
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
@@ -46,14 +46,15 @@ def run(
             winner = next((k.rule for k in near if finding.rule in k.supersedes), "another finding")
             reason = f"taken into {winner}, which explains the same samples"
             outcomes.append(Outcome(finding.rule, "finding", finding.devices, reason))
-    kept = folded(kept, view, _relatives(view))
+    kept = merged(kept, view, _relatives(view))
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
     kept.sort(key=by_harm)
     kept = [replace(f, evidence=(*f.evidence, *evidence_of(view, f))) for f in kept]
     kept = [
-        replace(fitted(f, view), host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept
+        replace(adapt_commands(f, view), host=f.host or view.host, evidence=with_quotes(f.evidence, sources))
+        for f in kept
     ]
     return kept, _merged(outcomes, view.host)
 
@@ -101,7 +102,7 @@ def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
     used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
     about = "disk" if finding.devices else None
-    if view.fallback & ({about} if about else used):
+    if view.average_only & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"
         # an average is no sample of now, and no sentence may call it one
         summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)
@@ -125,7 +126,7 @@ def _relatives(view: View) -> dict[str, frozenset[str]]:
     return {name: frozenset(others) for name, others in result.items()}
 
 
-def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
+def with_quotes(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
     """Evidence with its quotes filled in, word for word; a binary file has none.
 
     Where a whole block is cited, such as a log's, the lines that tell the most are quoted.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from iodiag.analysis.array.equal_rates import are_alike
-from iodiag.analysis.array.topmost_devices import are_related, leads, topmost
+from iodiag.analysis.array.topmost_devices import are_related, representatives, topmost
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
@@ -21,7 +21,7 @@ _OF_SEVERAL = {"stack", "peers"}
 """Pictures of findings that hold devices against each other, which each tell of something else."""
 
 
-def folded(findings: Iterable[Finding], view: View, relatives: Mapping[str, frozenset[str]]) -> list[Finding]:
+def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, frozenset[str]]) -> list[Finding]:
     """Findings of one rule taken together where their devices are alike, or layers of one stack."""
     groups: list[list[Finding]] = []
     for finding in _by_stack(list(findings), view):
@@ -43,7 +43,7 @@ def _by_stack(findings: Sequence[Finding], view: View) -> Iterator[Finding]:
         (rule, lead): others
         for rule, by_device in of_rule.items()
         if len(by_device) > 1
-        for lead, others in leads(view, by_device).items()
+        for lead, others in representatives(view, by_device).items()
     }
     is_told = {(rule, name) for (rule, _), others in others_of.items() for name in others}
     for finding in findings:
@@ -70,7 +70,7 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
         return False
     one, other = finding.devices[0], first.devices[0]
     # what a listing states of one disk is not so of another that has a like load
-    is_stated = finding.samples is None and "disk" not in view.fallback
+    is_stated = finding.samples is None and "disk" not in view.average_only
     if is_stated and finding.summary.replace(one, "") != first.summary.replace(other, ""):
         return False
     found = [series for name in (one, other) if (series := view.series(name)) is not None]

@@ -19,7 +19,7 @@ _SUFFIX = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
-class Limits:
+class InputLimits:
     """What one input may hold, in bytes where nothing else is said.
 
     `input`: a file, after decompression. `lines`: lines of a text. `unknown`: what a compressed file may
@@ -44,7 +44,7 @@ class Limits:
     xz_memory: int = 256 << 20
 
 
-def limits() -> Limits:
+def limits() -> InputLimits:
     """The limits in force. Raises ConfigError when IODIAG_LIMITS cannot be understood."""
     return _changed(os.environ.get(VARIABLE, ""))
 
@@ -63,8 +63,8 @@ def in_units(size: int) -> str:
 
 
 @lru_cache(maxsize=4)
-def _changed(text: str) -> Limits:
-    known = {field.name for field in fields(Limits)}
+def _changed(text: str) -> InputLimits:
+    known = {field.name for field in fields(InputLimits)}
     values: dict[str, int] = {}
     for setting in text.replace(",", " ").split():
         found = _SETTING.fullmatch(setting)
@@ -74,4 +74,4 @@ def _changed(text: str) -> Limits:
                 f"{VARIABLE}: {setting!r} is no limit; write NAME=NUMBER[kMGT], with one of {names}"
             )
         values[found[1]] = int(found[2]) * _SUFFIX[found[3]]
-    return replace(Limits(), **values)
+    return replace(InputLimits(), **values)

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from iodiag.analysis.array.layer_latency import is_stacked
+from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
@@ -87,7 +87,7 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     most = AS_MUCH * max((state.rate for state in active if state.latency_ms > 0), default=0.0)
     active = [state for state in active if not (math.isnan(state.latency_ms) and 0 < state.rate <= most)]
     # the disks below an untimed device show how its requests fare
-    if not active or (is_stacked(series) and series.is_untimed):
+    if not active or (may_be_stacked(series) and series.is_untimed):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     lasting = [one for one in lasting if one != "idle"] or lasting
@@ -151,7 +151,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"
     # what no healthy one of the class takes for one alone, a queue has to explain
-    if latency > slowest_ms(series, state.size_kb) and not state.at_once >= QUEUED:
+    if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= QUEUED:
         return "not shown"
     # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
     is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
@@ -283,7 +283,7 @@ def _waits(view: View) -> tuple[str, float, float]:
     """What says that tasks wait, with the mean iowait in % and the mean of blocked tasks (NaN: not known)."""
     said, share, tasks = "", math.nan, math.nan
     # averages since boot say nothing of who waits
-    cpu, queue = None if "cpu" in view.fallback else view.cpu_all, view.samples("queue")
+    cpu, queue = None if "cpu" in view.average_only else view.cpu_all, view.samples("queue")
     shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
@@ -292,7 +292,7 @@ def _waits(view: View) -> tuple[str, float, float]:
         values["count"] = int((shares >= EPISODE_PCT).sum())
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     if queue is not None:
-        tasks = blocked(view)
+        tasks = mean_blocked_tasks(view)
         least = MOMENTARY if cpu is not None and counts_no_wait(cpu) else BLOCKED
         if tasks >= least and not (said and tasks < CROWD):
             said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
@@ -304,7 +304,7 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     used = [series for series in view.devices if shown_health(series) != "idle"]
     if not all(is_prompt(series) for series in used):
         return False
-    whole = [series for series in used if not is_stacked(series)]
+    whole = [series for series in used if not may_be_stacked(series)]
     held = [(one.share, *_held(one)) for series in whole for one in states(series) if one.kind != "idle"]
     busy, depth = sum(share * busy for share, busy, _ in held), sum(share * depth for share, _, depth in held)
     return not 100 * busy < share and not depth < tasks - BLOCKED and busy > 0
@@ -319,7 +319,7 @@ def _held(state: State) -> tuple[float, float]:
     return (0.0 if math.isnan(busy) else busy), (0.0 if math.isnan(depth) else depth)
 
 
-def blocked(view: View) -> float:
+def mean_blocked_tasks(view: View) -> float:
     """The mean number of tasks that wait for I/O; NaN where the capture does not count them."""
     queue = view.samples("queue")
     return math.nan if queue is None else weighted.mean(queue, "blocked", "queue")
@@ -327,8 +327,8 @@ def blocked(view: View) -> float:
 
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in any sample, or hardly any in several; else empty."""
-    queue, cpu, tasks = view.samples("queue"), view.cpu_all, blocked(view)
-    if queue is None or cpu is None or "cpu" in view.fallback:
+    queue, cpu, tasks = view.samples("queue"), view.cpu_all, mean_blocked_tasks(view)
+    if queue is None or cpu is None or "cpu" in view.average_only:
         return ""
     # time that was idle waited for nothing, where the tool counts no iowait
     iowait = np.where(np.isnan(waited := cpu.floats("iowait_pct")), 100 - cpu.floats("idle_pct"), waited)

@@ -18,7 +18,7 @@ from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.measure.facts import word
+from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
@@ -29,12 +29,12 @@ from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
     QUEUED,
-    blocked,
     healths,
     is_brief,
     is_prompt,
     is_trickle,
     many_ask,
+    mean_blocked_tasks,
     nobody_waits,
     queued,
     shown_health,
@@ -87,7 +87,7 @@ def verdict(
 
 def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     # what was averaged since boot shows nothing of the present
-    present = [view for view in views if "disk" not in view.fallback]
+    present = [view for view in views if "disk" not in view.average_only]
     seen = [(view, series, one) for view in present for series, one in healths(view)]
     waiting = [(view, series) for view, series, one in seen if one == "waiting"]
     # who waits for I/O while a device is never idle waits for that one
@@ -99,7 +99,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     if elsewhere and not waiting:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
         return _about(elsewhere[0], "elsewhere"), f"{begins}: {elsewhere[0].summary}"
-    averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
+    averaged = {view.host for view in views if "disk" in view.average_only and not view.facts}
     noted = [
         f
         for f in findings
@@ -114,7 +114,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
-        crowd = next((many_ask(view) for view in views if blocked(view) >= CROWD), "")
+        crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     return Verdict("unknown"), _unknown(views)
@@ -179,7 +179,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if any(_SHOW_WAITERS & {*view.tables} - view.fallback for view in views)
+                if any(_SHOW_WAITERS & {*view.tables} - view.average_only for view in views)
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
@@ -246,7 +246,9 @@ def _of_waiting(view: View, series: DeviceSeries) -> str:
 def _asked(view: View, series: DeviceSeries) -> str:
     """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
     facts = (asker(view, series.loaded, way) for way in ("read", "write"))
-    return next((f"; {word(fact, 'process')} alone asks for it" for fact in facts if fact is not None), "")
+    return next(
+        (f"; {fact_word(fact, 'process')} alone asks for it" for fact in facts if fact is not None), ""
+    )
 
 
 def _healthy(views: Sequence[View]) -> str:
@@ -268,7 +270,9 @@ def _healthy(views: Sequence[View]) -> str:
         said = "Every device with traffic has a low latency"
     else:
         said = "The latency of every device with traffic is normal for its class"
-    asked = next((text for view in views if not blocked(view) >= CROWD and (text := many_ask(view))), "")
+    asked = next(
+        (text for view in views if not mean_blocked_tasks(view) >= CROWD and (text := many_ask(view))), ""
+    )
     also = f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
@@ -276,12 +280,12 @@ def _healthy(views: Sequence[View]) -> str:
 
 
 def _unknown(views: Sequence[View]) -> str:
-    averaged = [view for view in views if "disk" in view.fallback]
+    averaged = [view for view in views if "disk" in view.average_only]
     known = {name for view in views for name in view.tables}
     settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
-    is_live = any(set(view.tables) - view.fallback for view in views)
-    if any(view.fallback for view in views) and not is_live:
-        tables = ", ".join(sorted({name for view in views for name in view.fallback}))
+    is_live = any(set(view.tables) - view.average_only for view in views)
+    if any(view.average_only for view in views) and not is_live:
+        tables = ", ".join(sorted({name for view in views for name in view.average_only}))
         return (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             f"which say nothing about the present. Capture samples: `{settled_by}`"
@@ -318,7 +322,7 @@ def _on_average(views: Sequence[View]) -> str:
 def _unseen(view: View) -> list[str]:
     """Devices with I/O since boot that no sample is of: idle ones may be left out, or rows be cut off."""
     old = view.since_boot.get("disk")
-    if old is None or "disk" in view.fallback:
+    if old is None or "disk" in view.average_only:
         return []
     has_io = np.any([old.floats(name) > 0 for name in ("ios_per_s", "reads_per_s", "writes_per_s")], axis=0)
     worked = old[has_io]["device"].distinct()
@@ -340,7 +344,7 @@ def _calm(views: Sequence[View]) -> str:
         series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
-    is_nobody = all(nobody_waits(view) and blocked(view) == 0 for view in views)
+    is_nobody = all(nobody_waits(view) and mean_blocked_tasks(view) == 0 for view in views)
     if is_nobody and not any(view.devices for view in views):
         return f"{nobody_waits(views[0])}; it has no disk statistics"
     return ""
@@ -398,7 +402,7 @@ def _why(views: Sequence[View]) -> str:
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
-    if any("paging" in view.fallback for view in views):
+    if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]

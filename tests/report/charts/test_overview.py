@@ -76,7 +76,7 @@ def test_a_strip_is_no_wider_than_a_terminal():
         "nvme18c18n1p1-member", None, tuple(range(90)), (), {"await_ms": tuple(map(float, range(90)))}
     )
     chart = overview.picture(report(long), finding(long.name, summary="9 ms", samples=(40, 60)))
-    assert max(map(len, overview.strip(chart))) <= 80
+    assert max(map(len, overview.sparkline(chart))) <= 80
 
 
 def test_peers_and_members_stand_beside_the_device_with_their_medians():
@@ -87,7 +87,7 @@ def test_peers_and_members_stand_beside_the_device_with_their_medians():
     about = finding("md0", peers=("sdb",), samples=(1, 2))
     found = overview.picture(report(*given, devices=(members,)), about)
     assert legends(found) == ["md0 1", "sdb 3", "sda 2"]
-    assert overview.strip(found) == (
+    assert overview.sparkline(found) == (
         "Latency (await), ms, up to 3",
         "md0 1 ▃▃▃▃",
         "sdb 3 ████",
@@ -98,7 +98,7 @@ def test_peers_and_members_stand_beside_the_device_with_their_medians():
 
 def test_a_value_that_is_not_known_is_a_space_in_the_strip():
     one = series("sda", await_ms=(math.nan, 8.0, math.nan, 1.0))
-    assert overview.strip(overview.picture(report(one), finding("sda")))[1] == "sda 4.5  █ ▂"
+    assert overview.sparkline(overview.picture(report(one), finding("sda")))[1] == "sda 4.5  █ ▂"
 
 
 def test_without_a_finding_the_device_of_the_verdict_is_drawn():
@@ -109,7 +109,7 @@ def test_without_a_finding_the_device_of_the_verdict_is_drawn():
 
 def test_nothing_is_drawn_of_nothing():
     assert overview.picture(empty_report(), None) is None
-    assert overview.strip(None) == ()
+    assert overview.sparkline(None) == ()
     assert overview.picture(report(series("sda", await_ms=UNKNOWN)), finding("sda")) is None
 
 
@@ -150,7 +150,7 @@ def test_devices_of_a_single_sample_stand_side_by_side():
         ("Rate, kB/s", (10.0, 100.0)),
     ]
     assert "the only sample" in found.caption
-    assert overview.strip(found) == (
+    assert overview.sparkline(found) == (
         "                              Busy, %  Latency (await), ms  Rate, kB/s",
         "sda ██                             10                    8          10",
         "sdb ████████████████████████       99                    5         100",

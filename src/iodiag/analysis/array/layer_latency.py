@@ -78,7 +78,7 @@ class Layer:
         return self.ratio * max(1 - self.error, 0.1)
 
 
-def is_stacked(series: DeviceSeries) -> bool:
+def may_be_stacked(series: DeviceSeries) -> bool:
     """Whether a device stands on others, by an input or by its name."""
     return series.is_stacked or _STACKED.fullmatch(series.name) is not None
 
@@ -96,7 +96,7 @@ def stacked_devices(view: View) -> list[DeviceSeries]:
     return [
         series
         for series in view.devices
-        if is_stacked(series)
+        if may_be_stacked(series)
         and not may_be_disk(view, series)
         and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
     ]

@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, class_of, events_per_sample, slowest_ms
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, class_of, events_per_sample, sane_limit_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -94,7 +94,7 @@ def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
 def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
     ios, depth = part.floats("ios_per_s"), part.floats("depth")
     size = part.floats("kb_per_s") / np.where(ios > 0, ios, np.nan)
-    sane = np.fmax(np.fmax(part.floats("busy_depth"), depth), 1.0) * slowest_ms(series, size)
+    sane = np.fmax(np.fmax(part.floats("busy_depth"), depth), 1.0) * sane_limit_ms(series, size)
     own = part.with_columns(
         in_hand=events_per_sample(part) + np.nan_to_num(depth),
         size=size,

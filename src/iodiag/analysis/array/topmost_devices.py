@@ -8,7 +8,7 @@ from typing import TypeVar
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 
-Told = TypeVar("Told")
+T = TypeVar("T")
 
 ADDED = 1.5
 """A layer that takes so many times as long as the disk below it is where requests wait."""
@@ -26,7 +26,7 @@ def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {top: tuple(names) for top, names in below.items()}
 
 
-def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def representatives(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The device among `names` to tell each stack of them by, with the others of the stack.
 
     That is the disk on which all of the stack stands, where its cause is; the topmost where the layers add
@@ -71,9 +71,9 @@ def _leads(
 
 def once_per_stack(
     view: View,
-    found: Mapping[str, Told],
-    chosen: Callable[[View, Iterable[str]], dict[str, tuple[str, ...]]] = leads,
-) -> Iterator[tuple[DeviceSeries, Told, tuple[str, ...]]]:
+    found: Mapping[str, T],
+    chosen: Callable[[View, Iterable[str]], dict[str, tuple[str, ...]]] = representatives,
+) -> Iterator[tuple[DeviceSeries, T, tuple[str, ...]]]:
     """What was found of each device, once per stack: for the one `chosen` to tell it, with the others."""
     for name, others in chosen(view, found).items():
         if (series := view.series(name)) is not None:

@@ -145,7 +145,7 @@ def _parts(view: View, grid: Table) -> Iterator[_Part]:
     """The other tables and devices that have a sample for each one of the grid."""
     for table in _TABLES:
         rows = view.cpu_all if table == "cpu" else view.samples(table)
-        if rows is None or table in view.fallback:
+        if rows is None or table in view.average_only:
             continue
         key = registry.KEY_COLUMNS.get(table)
         parts = by_text(rows, key) if key and table != "cpu" else [("", rows)]

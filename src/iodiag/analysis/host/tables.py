@@ -38,7 +38,7 @@ def _gauges(view: View) -> Iterator[HostTable]:
         extents = {column: extent for column in columns if (extent := weighted.extent(rows, column))}
         if extents:
             known = dict(found[name].summary) if name in found else {}
-            is_average = family in view.fallback
+            is_average = family in view.average_only
             found[name] = HostTable(name, view.host, len(rows), known | extents, is_average=is_average)
     yield from found.values()
 
@@ -68,7 +68,7 @@ def _totals(view: View) -> Iterator[HostTable]:
             extents[column] = extent
     if extents:
         names = tuple(series.name for series in leaves)
-        is_average = "disk" in view.fallback
+        is_average = "disk" in view.average_only
         yield HostTable("totals", view.host, len(keys), extents, devices=names, is_average=is_average)
 
 

@@ -116,14 +116,14 @@ def _flat_kb(rates: Floats) -> float:
     return float(np.mean(near)) if is_flat else float("nan")
 
 
-def cached(view: View, paging: Table) -> tuple[Table, Values] | None:
+def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:
     """The samples in which the page cache takes more than is written while next to nothing is read.
 
     Beside them by how many kB/s it grows, `grown`, and how many of those are `drained`. What is written out
     stays in the cache while memory is free, so that the growth is what is given to write, or less.
     """
     memory = view.samples("memory")
-    if memory is None or "memory" in view.fallback or len(memory) < ENOUGH:
+    if memory is None or "memory" in view.average_only or len(memory) < ENOUGH:
         return None
     kept = memory.with_columns(grown=np.diff(memory.floats("cached_kb"), prepend=np.nan))
     own, other = paired(paging, kept)

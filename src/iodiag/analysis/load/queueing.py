@@ -47,7 +47,7 @@ Direction = Literal["reads", "writes", "mixed requests"]
 WAYS: tuple[Direction, Direction] = ("reads", "writes")
 
 
-class Told(NamedTuple):
+class DirectionLoad(NamedTuple):
     """Direction, rate, size, number in flight and latency of the same requests."""
 
     direction: Direction
@@ -93,12 +93,12 @@ class Level:
         return float(self.samples.floats("kind")[self.places[0]])
 
     @property
-    def whole(self) -> Told:
+    def whole(self) -> DirectionLoad:
         """All its requests together."""
-        return Told(self.direction, self.rate, self.size_kb, self.depth, self.latency_ms)
+        return DirectionLoad(self.direction, self.rate, self.size_kb, self.depth, self.latency_ms)
 
     @cached_property
-    def told(self) -> Told:
+    def direction_load(self) -> DirectionLoad:
         """Of the direction that waits, where the mean describes neither or hides it; Little's law holds."""
         if self.direction == "mixed requests":
             return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
@@ -114,7 +114,7 @@ class Level:
         return own if is_known and (self.ways or is_part) else self.whole
 
     @cached_property
-    def ways(self) -> tuple[Told, ...]:
+    def ways(self) -> tuple[DirectionLoad, ...]:
         """Reads and writes, where both are known and APART in latency or size; else none."""
         reads, writes = (self._way(way) for way in WAYS)
         waits, sizes = (reads.latency_ms, writes.latency_ms), (reads.size_kb, writes.size_kb)
@@ -122,7 +122,7 @@ class Level:
         is_apart = any(max(pair) >= APART * min(pair) for pair in (waits, sizes))
         return (reads, writes) if is_apart and all(number > 0 for number in (*waits, *sizes)) else ()
 
-    def _way(self, direction: Direction) -> Told:
+    def _way(self, direction: Direction) -> DirectionLoad:
         """Its requests of one direction; NaN where there are none or nothing tells."""
         way, span = direction[:-1], self.rows.floats("span")
         columns = [self.rows.floats(f"{way}{name}_per_s") for name in ("s", "_kb")]
@@ -130,7 +130,7 @@ class Level:
             float((span * data).sum()) / self.span for data in (*columns, in_flight(self.rows, way))
         )
         each = rate or math.nan
-        return Told(direction, rate, kb / each, held, 1000 * held / each)
+        return DirectionLoad(direction, rate, kb / each, held, 1000 * held / each)
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
@@ -161,7 +161,7 @@ def load_levels(series: DeviceSeries) -> list[list[Level]]:
     Left out are idle samples, samples in which the device was busy for less than a twentieth of the
     time, and samples that no direction or size can be told of.
     """
-    samples = prepared(series)
+    samples = level_samples(series)
     by_level = _by_level(samples)
     made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
     return [[made[n] for n in kind] for kind in by_level.kinds]
@@ -172,7 +172,7 @@ def load_levels_where(series: DeviceSeries, keep: Mask) -> list[list[Level]]:
     whole = load_levels(series)
     if keep.all():
         return whole
-    samples = prepared(series)
+    samples = level_samples(series)
     by_level = _by_level(samples)
     kept = keep.take(by_level.places)
     full = np.diff(by_level.edges)
@@ -202,7 +202,7 @@ def _unloaded(series: DeviceSeries, number: float) -> UnloadedBaseline | None:
 
 
 @cached
-def prepared(series: DeviceSeries) -> Table:
+def level_samples(series: DeviceSeries) -> Table:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
     `busy` is the share of time that the device cannot have been less than about busy (util,

@@ -14,20 +14,20 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
+from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
+    DirectionLoad,
     Level,
-    Told,
     UnloadedBaseline,
     elasticity,
     fan_out,
     level_of,
+    level_samples,
     load_levels,
     load_levels_where,
     overlapped,
-    prepared,
     unloaded,
 )
 from iodiag.analysis.load.stalls import stalled
@@ -41,7 +41,7 @@ from iodiag.analysis.states.service_times import (
     RANDOM_KB,
     SERVICE,
     class_of,
-    slowest_ms,
+    sane_limit_ms,
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
@@ -59,7 +59,7 @@ from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
-Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
+LoadVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
 Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
@@ -186,7 +186,7 @@ class Load(NamedTuple):
     """
 
     level: Level
-    verdict: Verdict = "indeterminate"
+    verdict: LoadVerdict = "indeterminate"
     unloaded: UnloadedBaseline | None = None
     inflation: float = float("nan")
     basis: Basis = "none"
@@ -201,10 +201,10 @@ class Load(NamedTuple):
     legs: tuple[Leg, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
-    waiting: Told | None = None
+    waiting: DirectionLoad | None = None
 
     @property
-    def said(self) -> Told:
+    def said(self) -> DirectionLoad:
         """What sentences say: of those that wait too long for their class, else of all requests."""
         return self.waiting or self.level.whole
 
@@ -219,7 +219,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
     found = []
-    samples = prepared(series)
+    samples = level_samples(series)
     is_busy = samples.floats("util") >= limits.busy_util / 100
     is_steady = samples.floats("busy") >= STEADY
     parts = (load_levels(series), load_levels_where(series, is_busy), load_levels_where(series, is_steady))
@@ -248,7 +248,7 @@ Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
 
 
 def with_verdict(
-    view: View, rule: str, limits: Limits, verdict: Verdict, clear: str, excuse: Excuse
+    view: View, rule: str, limits: Limits, verdict: LoadVerdict, clear: str, excuse: Excuse
 ) -> Iterator[Busy | Outcome]:
     """The devices with busy levels of a verdict, and what a rule about it says of the others.
 
@@ -279,7 +279,7 @@ def with_verdict(
         # what stands on disks that nothing names comes after disks that are full
         stacks.sort(key=lambda one: (_is_unplaced(found[one[0]][0]), -_held(found[one[0]][1])))
     else:
-        stacks = list(leads(view, found).items())
+        stacks = list(representatives(view, found).items())
     yield from (outcome for name, outcome in others.items() if name not in found)
     for name, below in stacks:
         yield Busy(*found[name], below)
@@ -370,7 +370,7 @@ def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
     if len(rows) >= limits.lasting:
         return False
-    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
+    share = rows.floats("span").sum() / level_samples(series).floats("span").sum()
     places = np.searchsorted(series.samples["sample"], rows["sample"])
     around = [places.min() - 1, places.max() + 1]
     if share < limits.share / 100 or around[0] < 0 or around[1] >= len(series.samples):
@@ -495,7 +495,7 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    for waiting in (level.told, level.whole):
+    for waiting in (level.direction_load, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
         if basis is not None and _reaches_disks(view, series, level, limits):
@@ -507,14 +507,14 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
 
 
 def _over(
-    view: View, series: DeviceSeries, level: Level, waiting: Told, inflation: float, limits: Limits
+    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, inflation: float, limits: Limits
 ) -> Basis | None:
     """By what requests of a level wait longer than their class takes: their latency, or how many they are."""
     is_full = level.util >= limits.full_util / 100
     depth = waiting.depth * level.busy_depth / level.depth
     is_deep = depth >= (limits.hard_depth if is_full else limits.burst_depth)
     # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
-    is_queue = depth > limits.inflation and waiting.latency_ms > slowest_ms(series, waiting.size_kb)
+    is_queue = depth > limits.inflation and waiting.latency_ms > sane_limit_ms(series, waiting.size_kb)
     is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
     # how many disks share the queue is unknown, but one request alone takes less on any
     is_fast = served_rate(series, level, waiting) >= FASTER_THAN_SEEKS and waiting.size_kb < RANDOM_KB
@@ -534,21 +534,21 @@ def _kb_per_ms(series: DeviceSeries) -> float:
     return SERVICE[class_of(series)].usual_kb_per_ms
 
 
-def _usual_ms(series: DeviceSeries, told: Told) -> float:
+def _usual_ms(series: DeviceSeries, waiting: DirectionLoad) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
 
     An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
     """
-    usual = usual_ms(series, told.size_kb)
+    usual = usual_ms(series, waiting.size_kb)
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual_ms + told.size_kb / SERVICE["network"].usual_kb_per_ms)
+    return max(usual, SERVICE["network"].usual_ms + waiting.size_kb / SERVICE["network"].usual_kb_per_ms)
 
 
-def served_rate(series: DeviceSeries, level: Level, told: Told) -> float:
+def served_rate(series: DeviceSeries, level: Level, waiting: DirectionLoad) -> float:
     """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
-    is_merged = series.is_stacked and told.direction != "reads"
-    return 0.0 if is_merged else told.rate * level.busy_rate / level.rate
+    is_merged = series.is_stacked and waiting.direction != "reads"
+    return 0.0 if is_merged else waiting.rate * level.busy_rate / level.rate
 
 
 def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:
@@ -578,7 +578,7 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         own = view.series(leaf.name)
         if own is None or own.name == series.name:
             continue
-        rows = prepared(own)
+        rows = level_samples(own)
         rows = rows[np.isin(report_keys(rows), reports)]
         # what is hardly used in them, or counted in ticks, is not full
         seen |= bool(np.isin(report_keys(own.samples), reports).any())
@@ -605,7 +605,7 @@ def _is_beyond(series: DeviceSeries, level: Level, limits: Limits) -> bool:
 def _is_sick(series: DeviceSeries, level: Level) -> bool:
     """Whether at its best each request keeps the device busy for longer than any healthy one takes."""
     fastest = float((level.rows.floats("ios_per_s") / level.rows.floats("busy")).max())
-    return bool(1000 / fastest > slowest_ms(series, level.size_kb))
+    return bool(1000 / fastest > sane_limit_ms(series, level.size_kb))
 
 
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"

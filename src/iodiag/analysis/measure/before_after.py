@@ -17,7 +17,7 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, combined_error, estimate
 from iodiag.model import columns as registry
-from iodiag.model.comparison import Change, Verdict
+from iodiag.model.comparison import Change, ChangeVerdict
 from iodiag.model.finding import Confidence
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Table
@@ -119,10 +119,10 @@ def change(quantity: str, before: Table, after: Table, family: str = "disk") -> 
     if math.isnan(sides[BEFORE].value) or math.isnan(sides[AFTER].value):
         return None
     is_whole = min(len(before), len(after)) == 1
-    return judged(quantity, *sides, unit=unit_of(quantity, family), is_whole=is_whole)
+    return judged_change(quantity, *sides, unit=unit_of(quantity, family), is_whole=is_whole)
 
 
-def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: bool = True) -> Change:
+def judged_change(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: bool = True) -> Change:
     """The verdict on a quantity that both sides know.
 
     `is_whole` says that a single sample is all there is on its side, and not one of many.
@@ -138,7 +138,7 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: b
         is_sure = min(found.samples) >= LEAST_SAMPLES
         if not (is_sure or are_apart(before.each, after.each, is_whole)):
             return found
-        verdict: Verdict = "appeared" if before.value <= 0 else "ceased"
+        verdict: ChangeVerdict = "appeared" if before.value <= 0 else "ceased"
         return replace(found, verdict=verdict, confidence="medium" if is_sure else "low")
     is_large = counts(before.value, after.value)
     if unit == "%":
@@ -164,7 +164,7 @@ def from_estimates(
     least = math.log(1 + LEAST_CHANGE_PCT / 100)
     detectable = 100 * math.expm1(min(max(reach, least) + POWER * error, _MOST_LOG))
     is_same = low <= 1 <= high or abs(ratio - 1) < ROUNDING
-    verdict: Verdict = "unchanged" if is_same else "changed" if counts(before, after) else "minor"
+    verdict: ChangeVerdict = "unchanged" if is_same else "changed" if counts(before, after) else "minor"
     return Change(
         quantity=quantity,
         before=before,
@@ -204,7 +204,7 @@ def are_apart(before: Floats, after: Floats, is_whole: bool) -> bool:
 
 
 def _confidence(
-    verdict: Verdict, samples: tuple[int, int], low: float, high: float, detectable: float
+    verdict: ChangeVerdict, samples: tuple[int, int], low: float, high: float, detectable: float
 ) -> Confidence:
     """How sure a verdict with an interval is: by the number of samples and the distance from its limit."""
     is_long = min(samples) >= SURE_SAMPLES

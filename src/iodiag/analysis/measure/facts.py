@@ -7,13 +7,13 @@ import math
 from iodiag.model.capture import Fact
 
 
-def number(fact: Fact, name: str) -> float:
+def fact_number(fact: Fact, name: str) -> float:
     """A number of a fact; NaN where it has none of that name."""
     value = dict(fact.values).get(name)
     return float(value) if isinstance(value, (int, float)) else math.nan
 
 
-def word(fact: Fact, name: str) -> str:
+def fact_word(fact: Fact, name: str) -> str:
     """A word of a fact; empty where it has none of that name."""
     value = dict(fact.values).get(name)
     return value if isinstance(value, str) else ""

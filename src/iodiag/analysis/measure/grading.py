@@ -21,7 +21,7 @@ def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
     return min(earned, at_most, key=CONFIDENCES.index)
 
 
-def when(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
+def time_fields(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
     """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known.
 
     Samples are numbered for each device: rows of the host's own tables (`of_host`) have no number.

@@ -23,15 +23,15 @@ Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"
 class Service:
     """One request alone on a device of a class, as a mean of many.
 
-    `usual_ms` is what such a device takes at most when all is well, `slowest_ms` what no healthy
+    `usual_ms` is what such a device takes at most when all is well, `sane_limit_ms` what no healthy
     one of the class exceeds. Each grows with the size of the request, by the transfer rates (kB per ms are
     MB/s).
     """
 
     usual_ms: float
     usual_kb_per_ms: float
-    slowest_ms: float
-    slowest_kb_per_ms: float
+    sane_limit_ms: float
+    sane_limit_kb_per_ms: float
     source: str
 
 
@@ -84,10 +84,10 @@ def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
     return service.usual_ms + weighted.or_zero(size_kb) / service.usual_kb_per_ms
 
 
-def slowest_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
+def sane_limit_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
     """What no healthy device of this class exceeds for one request alone of this size."""
     service = SERVICE[class_of(series)]
-    return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.slowest_kb_per_ms)
+    return np.asarray(service.sane_limit_ms + np.nan_to_num(size_kb) / service.sane_limit_kb_per_ms)
 
 
 SEEK_MS = 5.0

@@ -102,7 +102,7 @@ def _by_host(capture: Capture) -> dict[str | None, _Inputs]:
 
 def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     tables: dict[str, Table] = {}
-    fallback: set[str] = set()
+    average_only: set[str] = set()
     since_boot: dict[str, Table] = {}
     odd_cpu = None
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
@@ -119,7 +119,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
             since_boot[family] = old
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
-            fallback.add(family)
+            average_only.add(family)
         if samples is not None and len(samples):
             streams = _with_streams(samples)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
@@ -137,11 +137,11 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
         facts=tuple(inputs.facts),
         cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
         kernel=next((s.kernel for s in banner if s.kernel), None),
-        fallback=frozenset(fallback & set(tables)),
+        average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
         odd_cpu=odd_cpu,
         since_boot=since_boot,
-        parts=parts,
+        samples_by_device=parts,
     )
 
 

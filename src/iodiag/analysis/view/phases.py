@@ -35,7 +35,7 @@ COLUMNS = (
 
 def phase_summaries(view: View) -> list[PhaseSummary]:
     """The phases of each device that was not idle in all of them, in the order of the text."""
-    if "disk" in view.fallback:  # averages since boot are of the same time
+    if "disk" in view.average_only:  # averages since boot are of the same time
         return []
     return [phase for series in view.devices for phase in _phases(view.host, series)]
 

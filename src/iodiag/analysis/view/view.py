@@ -103,11 +103,12 @@ class DeviceSeries:
 class View:
     """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
 
-    `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
+    `average_only` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
     `left_out` are the disk samples that cannot be true, with the reason in `anomaly`; `odd_cpu` the
     CPU rows whose shares are far from adding up;
-    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot. `parts` are
+    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot.
+    `samples_by_device` are
     the devices' samples.
     """
 
@@ -117,11 +118,11 @@ class View:
     facts: tuple[Fact, ...] = ()
     cpus: int | None = None
     kernel: str | None = None
-    fallback: frozenset[str] = frozenset()
+    average_only: frozenset[str] = frozenset()
     left_out: Table | None = field(default=None, repr=False)
     odd_cpu: Table | None = field(default=None, repr=False)
     since_boot: Mapping[str, Table] = field(default_factory=dict, repr=False)
-    parts: Mapping[str, Table] = field(default_factory=dict, repr=False)
+    samples_by_device: Mapping[str, Table] = field(default_factory=dict, repr=False)
 
     def samples(self, name: str) -> Table | None:
         """A table, or None when the capture has none of its rows."""
@@ -137,7 +138,7 @@ class View:
     def has(self, table: str, column: str) -> bool:
         """Whether any row of a table has a value in a column."""
         # each device's rows lie together, those of the whole table would have to be gathered
-        parts = self.parts.values() if table == "disk" else (self.tables[table],)
+        parts = self.samples_by_device.values() if table == "disk" else (self.tables[table],)
         return any(part.has(column) for part in parts)
 
     @cached_property
@@ -145,7 +146,7 @@ class View:
         """Every device with samples, in the order of their first appearance."""
         return tuple(
             DeviceSeries(name, part, self.topology.find(name), self.topology)
-            for name, part in self.parts.items()
+            for name, part in self.samples_by_device.items()
         )
 
     @cached_property

@@ -40,7 +40,7 @@ def fact(
     return Fact(kind, kept, filled(text, kept), ref, template=text)
 
 
-def number(text: str | None) -> float | None:
+def parse_number(text: str | None) -> float | None:
     """A plain decimal number, or None."""
     if not text or not re.fullmatch(r"-?\d{1,20}(\.\d{0,12})?|-?\.\d{1,12}", text.strip()):
         return None
@@ -63,7 +63,7 @@ def first_numbers(
         for name, pattern in patterns.items():
             match = re.match(pattern, text)
             if match and name not in values:
-                values[name] = number(match[1])
+                values[name] = parse_number(match[1])
                 found.append(line)
     return values, found
 

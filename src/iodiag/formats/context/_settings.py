@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, parse_number
 from iodiag.formats.context._result_tables import Record, aligned, boxed, tabbed
 from iodiag.formats.types import ContextBlock, Line
 
@@ -29,7 +29,7 @@ def settings_block(lines: Sequence[Line], source: str, kind: str, wanted: str) -
             name.lower().replace("-", "_").removeprefix("@@").removeprefix("global.").removeprefix("session.")
         )
         if value and re.fullmatch(wanted, key) and key not in values:
-            plain = number(value)
+            plain = parse_number(value)
             said[key] = value[:200]
             values[key] = said[key] if plain is None else plain
             own.append(line)

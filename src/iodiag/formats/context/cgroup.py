@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import device_names
@@ -123,7 +123,7 @@ def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:
         if match and entry.file == "io.pressure":
             of_group.setdefault(entry.group, []).append((match, entry.line))
     for group, found in of_group.items():
-        shares = {f"io_{match['state']}_10s_pct": number(match["share"]) for match, _ in found}
+        shares = {f"io_{match['state']}_10s_pct": parse_number(match["share"]) for match, _ in found}
         where = "control group {group}" if group else "a control group"
         said = ", ".join(f"{match['share']} % ({match['state']})" for match, _ in found)
         text = f"tasks of {where} waited for I/O: {said}"

@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
+from iodiag.formats.context._common import (
+    MAX_BLOCK_LINES,
+    bare_name,
+    fact,
+    json_object,
+    parse_number,
+    size_kb,
+)
 from iodiag.formats.context._latency import Bucket, of_histogram
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
@@ -113,8 +120,8 @@ def _json_facts(
         "job": str(job.get("jobname", "")),
         "rw": str(options.get("rw") or options.get("readwrite") or "") or None,
         "block_size_kb": block,
-        "iodepth": number(str(options.get("iodepth", ""))),
-        "jobs": number(str(options.get("numjobs", ""))),
+        "iodepth": parse_number(str(options.get("iodepth", ""))),
+        "jobs": parse_number(str(options.get("numjobs", ""))),
         "device": bare_name(filename) if filename.startswith("/dev/") else _only(disks),
         "fsync_ms": _mean_ms(_mapping(job.get("sync"))),
     }
@@ -161,7 +168,7 @@ def _json_percentiles(result: Mapping[str, Any]) -> Values:
 
 def _kept(printed: Sequence[tuple[str, float]], factor: float) -> Values:
     """The percentiles that facts have, in ms, of those that fio printed."""
-    named = [(_OF_SHARE.get(f"{number(share) or 0:.6g}"), time) for share, time in printed]
+    named = [(_OF_SHARE.get(f"{parse_number(share) or 0:.6g}"), time) for share, time in printed]
     return {name: float(f"{time * factor:.6g}") for name, time in named if name and time > 0}
 
 
@@ -172,7 +179,7 @@ def _json_bins(job: Mapping[str, Any]) -> Values:
         (float(edge) * factor, float(share))
         for key, factor in (("latency_ns", 1e-6), ("latency_us", 1e-3), ("latency_ms", 1.0))
         for edge, share in _mapping(job.get(key)).items()
-        if isinstance(share, int | float) and number(edge)
+        if isinstance(share, int | float) and parse_number(edge)
     ]
     return _of_bins(bins, busy[0]) if len(busy) == 1 and isinstance(busy[0], int | float) else {}
 

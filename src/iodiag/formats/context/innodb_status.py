@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, number
+from iodiag.formats.context._common import fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
@@ -62,7 +62,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         prepared += bool(transaction and transaction["state"])
         commits += bool(re.match(_THREAD, text) and re.search(_COMMIT, text))
         found = {
-            name: number(m[1])
+            name: parse_number(m[1])
             for name, p in _VALUES.items()
             if name not in values and (m := re.match(p, text))
         }

@@ -24,8 +24,8 @@ from iodiag.formats.context._common import (
     json_object,
     level_of,
     mapper_name,
-    number,
     origin,
+    parse_number,
     size_kb,
 )
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
@@ -251,7 +251,7 @@ def _level(parts: Sequence[_Row], members: Sequence[str]) -> str | None:
 
 
 def _activity(level: str | None, values: Mapping[str, str]) -> str | None:
-    share = number(values.get("Cpy%Sync") or values.get("Copy%"))
+    share = parse_number(values.get("Cpy%Sync") or values.get("Copy%"))
     if share is None or share >= 100 or not (level or "").startswith("raid"):
         return None
     action = {"recover": "recovery", "check": "check", "repair": "repair", "reshape": "reshape"}
@@ -274,7 +274,7 @@ def _facts(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
             groups.setdefault(row.values["VG"], []).append(row)
     for group, own in groups.items():
         disks = list(dict.fromkeys(bare_name(row.values["PV"]) for row in own if "PV" in row.values))
-        count = float(len(disks)) if disks else number(own[0].values.get("#PV"))
+        count = float(len(disks)) if disks else parse_number(own[0].values.get("#PV"))
         lower = "{disks,}" if disks else f"{count or 0:g} physical volumes"
         text = f"volume group {{volume_group}} lay on {lower}"
         values = {"volume_group": group, "physical_volumes": count, "disks": " ".join(disks) or None}
@@ -288,7 +288,7 @@ def _pools(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
         values = row.values
         if not (values.get("Attr", "")[:1] == "t" or values.get("Type") == "thin-pool"):
             continue
-        data, metadata = (number(values.get(word)) for word in ("Data%", "Meta%"))
+        data, metadata = (parse_number(values.get(word)) for word in ("Data%", "Meta%"))
         if data is not None and values.get("VG") and values.get("LV"):
             name = mapper_name(values["VG"], values["LV"])
             text = f"data of thin pool {{device}} was {data:g} % full"

@@ -18,8 +18,8 @@ from iodiag.formats.context._common import (
     fact,
     integer,
     level_of,
-    number,
     origin,
+    parse_number,
     size_kb,
 )
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
@@ -137,7 +137,7 @@ def _array(section: _Section, source: str) -> list[Device]:
         slots=integer(values.get("Raid Devices")),
         active_slots=integer(values.get("Active Devices")),
         activity=_activity(values),
-        size_kb=number(values.get("Array Size", "").split(" ")[0]),
+        size_kb=parse_number(values.get("Array Size", "").split(" ")[0]),
     )
     members = [
         describe(bare_name(m["path"]), stated, device_numbers(m["major"], m["minor"]))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyparsing as pp
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, describe, fact, level_of, number, origin
+from iodiag.formats.context._common import MAX_BLOCK_LINES, describe, fact, level_of, origin, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -152,20 +152,20 @@ def _device(array: _Array, source: str) -> Device:
         origin("mdstat", source, array.line),
         kind="md",
         level=level_of(array.head.level),
-        chunk_kb=number(details.get("chunk")) or None,
+        chunk_kb=parse_number(details.get("chunk")) or None,
         copies=_copies(array),
         members=tuple(member.name for member in _legs(array)),
         slots=int(slots) if slots else None,
         active_slots=int(active) if active else None,
         activity=_activity(array),
-        size_kb=number(details.get("blocks")),
+        size_kb=parse_number(details.get("blocks")),
     )
 
 
 def _fact(array: _Array, source: str) -> Fact:
     head, details = array.head, array.details
     flags = [flag for member in head.members for flag in member.flags]
-    slots, active = number(details.get("slots")), number(details.get("active"))
+    slots, active = parse_number(details.get("slots")), parse_number(details.get("active"))
     activity = _activity(array)
     said = [f"{{array}} was {' '.join(head.state)}"]
     said += [f"with {active:g} of {slots:g} members"] if slots is not None and active is not None else []
@@ -180,9 +180,9 @@ def _fact(array: _Array, source: str) -> Fact:
         "failed_members": flags.count("(F)"),
         "spare_members": flags.count("(S)"),
         "activity": details.get("activity"),
-        "progress_pct": number(details.get("progress")),
-        "speed_kb_per_s": number(details.get("speed")),
-        "finish_minutes": number(details.get("finish")),
+        "progress_pct": parse_number(details.get("progress")),
+        "speed_kb_per_s": parse_number(details.get("speed")),
+        "finish_minutes": parse_number(details.get("finish")),
     }
     return fact("mdstat", " ".join(said), values, source, [array.line])
 

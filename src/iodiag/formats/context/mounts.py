@@ -13,8 +13,8 @@ from iodiag.formats.context._common import (
     bare_name,
     describe,
     fact,
-    number,
     origin,
+    parse_number,
     size_kb,
     volume_aliases,
 )
@@ -97,7 +97,7 @@ def _fact(match: re.Match[str], source: str, line: Line, used_as: str) -> Fact:
         "mountpoint": found["target"],
         "filesystem": found["type"],
         "options": found.get("options"),
-        used_as: number(found.get("used")),
+        used_as: parse_number(found.get("used")),
         "free_pct": _free_pct(found.get("free"), found.get("size")),
     }
     return fact("mounts", text, values, source, [line])

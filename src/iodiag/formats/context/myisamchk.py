@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, number
+from iodiag.formats.context._common import fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
@@ -49,7 +49,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for line in lines[:used]:
         found = {name: match[1] for name, p in _VALUES.items() if (match := re.search(p, line.text))}
         for name, text in found.items():
-            values.setdefault(name, number(text))
+            values.setdefault(name, parse_number(text))
         if found:
             own.append(line)
         table = re.match(_TABLE, line.text)

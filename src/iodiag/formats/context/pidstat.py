@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object, number, size_kb
+from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object, parse_number, size_kb
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -138,7 +138,7 @@ def _take_json(listing: _Listing, row: Mapping[str, Any], line: Line) -> None:
     name = program(str(words.get("command", words.get("cmd", ""))) or "?")
     process = listing.samples.setdefault(f"{pid} {name}", Process(name, pid, line, line))
     process.add(line, *(size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s")))
-    if delay := number(str(words.get("iodelay", ""))):
+    if delay := parse_number(str(words.get("iodelay", ""))):
         process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
 
 
@@ -177,7 +177,7 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     name = program(cells[header.width])
     process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
     process.add(line, _kb(cells[header.places["kB_rd/s"]]), _kb(cells[header.places["kB_wr/s"]]))
-    delay = number(cells[header.places["iodelay"]]) if "iodelay" in header.places else None
+    delay = parse_number(cells[header.places["iodelay"]]) if "iodelay" in header.places else None
     if delay:
         process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
     if not is_average:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, number
+from iodiag.formats.context._common import fact, parse_number
 from iodiag.formats.context._result_tables import STAR, Record, Records, boxed, tabbed, vertical
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -72,7 +72,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     text = f"{len(commits)} of {len(active)} active sessions were in COMMIT"
     if records.claimed is not None and records.claimed > len(rows):
         text += f" ({len(rows)} of {records.claimed} rows shown)"
-    times = [t for row in commits if (t := number(row.values.get("time"))) is not None]
+    times = [t for row in commits if (t := parse_number(row.values.get("time"))) is not None]
     values = {
         "sessions": len(rows),
         "active_sessions": len(active),

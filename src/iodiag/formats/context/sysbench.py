@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
@@ -106,7 +106,7 @@ def _values(text: str) -> dict[str, float]:
     found = {}
     for name, pattern in _PARTS.items():
         match = re.search(pattern, text)
-        value = number(next((group for group in match.groups() if group), None)) if match else None
+        value = parse_number(next((group for group in match.groups() if group), None)) if match else None
         if value is not None:
             found[name] = value
     return found

@@ -12,7 +12,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import describe, fact, integer, level_of, number, origin, volume_aliases
+from iodiag.formats.context._common import (
+    describe,
+    fact,
+    integer,
+    level_of,
+    origin,
+    parse_number,
+    volume_aliases,
+)
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -115,10 +123,10 @@ def _device(name: str, attributes: Mapping[str, _Value], source: str) -> Device:
         "rotational": ({"0": False, "1": True}.get(values.get("queue/rotational", "")), "queue/rotational"),
         "scheduler": (_chosen(values.get("queue/scheduler")), "queue/scheduler"),
         "nr_requests": (integer(values.get("queue/nr_requests")), "queue/nr_requests"),
-        "read_ahead_kb": (number(values.get("queue/read_ahead_kb")), "queue/read_ahead_kb"),
+        "read_ahead_kb": (parse_number(values.get("queue/read_ahead_kb")), "queue/read_ahead_kb"),
         "write_cache": (values.get("queue/write_cache"), "queue/write_cache"),
         "size_kb": (sectors * KB_PER_SECTOR if sectors else None, "size"),
-        "alignment": (number(values.get("alignment_offset")), "alignment_offset"),
+        "alignment": (parse_number(values.get("alignment_offset")), "alignment_offset"),
         "model": (values.get("device/model"), "device/model"),
     }
     aliases = [values.get("dev", ""), mapper, *volume_aliases(mapper)]
@@ -143,7 +151,7 @@ def _fact(name: str, attributes: Mapping[str, _Value], source: str) -> Fact | No
         return None
     values: dict[str, float | str | None] = {"device": name}
     for key, value in said.items():
-        plain = number(value.text)
+        plain = parse_number(value.text)
         values[key.partition("/")[2]] = value.text if plain is None else plain
     text = "{device} had " + ", ".join(f"{key.partition('/')[2]} {value.text}" for key, value in said.items())
     return fact(

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone, short_rows
+from iodiag.formats.exports._sadf_tables import (
+    Export,
+    Part,
+    parse_number,
+    parse_stamp,
+    settle_zone,
+    short_rows,
+)
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.model.capture import ParseNote, Source
@@ -374,7 +381,7 @@ def _of_samples(values: array[float], sample: Ints) -> Floats:
 
 def _number(value: Value) -> float:
     """A number, NaN where it is none. Numbers are alone in their quotes, so a comma is a decimal sign."""
-    found = number(value, True) if isinstance(value, str) else value
+    found = parse_number(value, True) if isinstance(value, str) else value
     return found if found is not None and abs(found) < _ABSURD else float("nan")
 
 

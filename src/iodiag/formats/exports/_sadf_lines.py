@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from iodiag.formats.exports._sadf_tables import Part, number, parse_stamp
+from iodiag.formats.exports._sadf_tables import Part, parse_number, parse_stamp
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes
 from iodiag.formats.whole_files import line_starts, undress, unseen
 from iodiag.model.capture import Source
@@ -108,7 +108,7 @@ class Lines:
             return values, np.zeros(len(words), dtype=np.bool_)
         except ValueError:
             codes, distinct = pd.factorize(words)
-            found = [number(word, self.decimal_comma) for word in distinct]
+            found = [parse_number(word, self.decimal_comma) for word in distinct]
             values = np.array([np.nan if value is None else value for value in found])
             return values[codes], np.array([value is None for value in found])[codes]
 

@@ -74,7 +74,7 @@ def parse_stamp(text: str) -> tuple[float, str] | None:
     return midnight + hour * 3600 + minute * 60 + second, "UTC" if zone in _UTC else zone
 
 
-def number(word: str, decimal_comma: bool) -> float | None:
+def parse_number(word: str, decimal_comma: bool) -> float | None:
     """The value of a field, NaN for an empty one and for nan; None where it is no number."""
     word = word.strip()
     if word in _NO_VALUE:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.exports._sadf_tables import Export, Part, number, settle_zone, tables
+from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, settle_zone, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.rows.misplaced_rows import INTERFACE
@@ -324,7 +324,7 @@ class _Fields:
 
     def __init__(self, fields: Sequence[str], decimal_comma: bool) -> None:
         self.words = fields
-        self.numbers = [number(field, decimal_comma) for field in fields]
+        self.numbers = [parse_number(field, decimal_comma) for field in fields]
 
     def is_row(self, plan: _Plan, at: int, width: int, previous: int | None) -> bool:
         """Whether a row of the section can stand at this place; `previous` is where the last one began."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.exports._sadf_tables import Export, Part, number, tables
+from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.structure.blocks import CLASS, Classes
@@ -158,7 +158,7 @@ def _take(state: _State, line: int, time: str, rest: str) -> None:
         return
     numeric = tuple(name for name in members if name not in _WORD_LABELS)
     rows = state.rows.setdefault(key, _Rows(section, numeric))
-    values = [[number(word, True) for word in members[name]] for name in numeric]
+    values = [[parse_number(word, True) for word in members[name]] for name in numeric]
     if any(value is None or not 1 <= len(own) <= 2 for own in values for value in own or [None]):
         state.refuse(line, "a counter is no number")
         return
@@ -187,7 +187,7 @@ def _members(rest: str) -> dict[str, Sequence[str]] | None:
     label = ""
     for field_ in (part.strip() for part in rest.rstrip("; ").split(";")):
         is_word = label in _WORD_LABELS and not members[label]
-        if not is_word and number(field_, True) is None:
+        if not is_word and parse_number(field_, True) is None:
             label = _MARK.sub("", field_)
             members[label] = []
         elif label:

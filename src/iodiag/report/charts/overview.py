@@ -192,7 +192,7 @@ def is_device(series: Series) -> bool:
     }.intersection(series.columns)
 
 
-def strip(chart: Timeline | Bars | None) -> tuple[str, ...]:
+def sparkline(chart: Timeline | Bars | None) -> tuple[str, ...]:
     """The first panel as a row of bars for each line, all on one scale; () for a chart without any."""
     if isinstance(chart, Bars):
         return _rows_of(chart)

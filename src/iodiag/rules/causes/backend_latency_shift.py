@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.load.queueing import Level, level_of, prepared
+from iodiag.analysis.load.queueing import Level, level_of, level_samples
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.states.service_times import is_felt
@@ -49,7 +49,7 @@ class LatencyStep(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose latency stepped up."""
     for series in view.devices:
-        rows = _alike(prepared(series))
+        rows = _alike(level_samples(series))
         least = _least(rows, limits)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
@@ -121,7 +121,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
         severity="notice" if is_felt(series, added, after.rate) else "info",
         confidence="low",
         devices=(series.name,),
-        **when(after.rows),
+        **time_fields(after.rows),
         summary=say(
             "{device} became slower{when}: {before} ms before, {after} ms after"
             + apart

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -75,7 +75,7 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
             2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"
         ),
         devices=(series.name,),
-        **when(rows),
+        **time_fields(rows),
         summary=say(
             "The queue of {device} grows: {depth} in flight, of which {booked} complete in time.", values
         ),

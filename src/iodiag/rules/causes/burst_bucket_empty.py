@@ -21,10 +21,10 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.plateaus import RateStep, rate_step
-from iodiag.analysis.load.queueing import level_of, prepared
+from iodiag.analysis.load.queueing import level_of, level_samples
 from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.device_traits import is_spinning
@@ -53,7 +53,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
-    samples = prepared(series)
+    samples = level_samples(series)
     samples = samples[samples.floats("util") >= limits.least_util / 100]
     for part in by_stream(samples):
         for quantity in QUANTITIES:
@@ -93,7 +93,7 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
         severity="warning",
         confidence=sure,
         devices=(series.name, *below),
-        **when(step.after),
+        **time_fields(step.after),
         summary=say(
             "{device} stepped down from {high} to {low} {unit} under the same demand: burst credits seem "
             "used up.",

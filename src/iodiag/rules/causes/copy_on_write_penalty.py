@@ -31,7 +31,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -247,7 +247,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         confidence=sure,
         devices=(volume.origin.name,),
         peers=tuple(disk.name for disk in volume.disks),
-        **when(volume.rows),
+        **time_fields(volume.rows),
         summary=say(
             "{origin} has a snapshot that copies chunks before they are written: {writes:.1f} {noun}s/s of "
             "{size:.1f} kB make {disks} transfer {times:.3g} times the requested bytes"

@@ -41,8 +41,8 @@ from iodiag.analysis.host.kernel_events import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import number
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.facts import fact_number
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.states.service_times import usual_ms
@@ -135,7 +135,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if hung := _hung(view, events):
         yield hung
     if not troubles:
-        lines = sum(number(log, "lines") for log in logs)
+        lines = sum(fact_number(log, "lines") for log in logs)
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
         yield Outcome(RULE.id, "clear", (), say(text, {"lines": lines}))
 
@@ -226,7 +226,7 @@ def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Fi
         devices=tuple(
             dict.fromkeys((worst.series.name, *(s.series.name for s in stretches), *trouble.named))
         ),
-        **when(worst.rows),
+        **time_fields(worst.rows),
         summary=say(
             "{device} " + did + " when the kernel logged {kinds} for {of} ({at})" + often + ".", values
         ),
@@ -265,7 +265,7 @@ def _fact(view: View, trouble: Trouble) -> Finding:
         severity=_severity(trouble, is_other=is_other),
         confidence="high" if trouble.named else "medium",
         devices=trouble.named,
-        **when(trouble.rows, of_host=True),
+        **time_fields(trouble.rows, of_host=True),
         summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
         evidence=(_cited(trouble, "{lines} lines on {of}: {kinds}"),),
         remedy=_remedies(trouble),
@@ -321,7 +321,7 @@ def _hung(view: View, events: Table | None) -> Finding | None:
         severity="warning",
         confidence="high",
         title="The kernel's log names hung tasks",
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say("The kernel found tasks hung for minutes, " + often + who + " ({at}).", values),
         evidence=(cite(rows, "{lines} lines on hung tasks" + who, values),),
         remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
@@ -127,7 +127,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
         severity=severity,
         confidence=confidence(3 if contrast else 2),
         devices=(series.name,),
-        **when(rows),
+        **time_fields(rows),
         summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("the same latencies while the file system is mounted without discard",),

@@ -25,13 +25,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.layer_latency import is_stacked, may_be_disk
+from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -146,7 +146,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         severity=severity,
         confidence=sure,
         devices=(series.name,),
-        **when(worst.rows),
+        **time_fields(worst.rows),
         summary=say(
             f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
             + (_MOMENT if is_moment and held and worst.release is None else ""),
@@ -292,7 +292,7 @@ def _idle_below(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evid
 
 
 def _is_layer(view: View, series: DeviceSeries) -> bool:
-    return is_stacked(series) and not is_physical(series.name) and not may_be_disk(view, series)
+    return may_be_stacked(series) and not is_physical(series.name) and not may_be_disk(view, series)
 
 
 def _is_idle(rows: Table) -> bool:

@@ -38,7 +38,7 @@ from iodiag.analysis.load.baselines import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -54,7 +54,7 @@ Run = Mapping[Any, Any]
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that departed from its baseline."""
-    days = 0 if "disk" in view.fallback else days_of(series.samples for series in view.devices)
+    days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.days:
         reason = f"what is normal at an hour takes {limits.days:.0f} days of samples with a clock, not {days}"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
@@ -132,7 +132,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
         severity=severity,
         confidence=sure,
         devices=(series.name,),
-        **when(rows),
+        **time_fields(rows),
         summary=say(
             "From {start}" + until + " {device} took {latency} ms a {request}, "
             "where {baseline} ms is normal at that hour and load.",

@@ -36,7 +36,7 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -132,7 +132,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
         confidence=sure,
         devices=(layer.upper.name, *(other.upper.name for other in others)),
         peers=tuple(series.name for series in layer.below),
-        **when(layer.rows),
+        **time_fields(layer.rows),
         summary=say(_SUMMARY + (_HELD if held else ""), values),
         evidence=(
             *_evidence(layer, values),

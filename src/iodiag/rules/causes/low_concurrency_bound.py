@@ -31,12 +31,12 @@ from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
-from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
+from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import word
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.facts import fact_word
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
@@ -109,7 +109,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
         "high": max(rates),
         "apart": 100 * (max(rates) / min(rates) - 1),
         "direction": level.direction,
-        "size": level.told.size_kb,
+        "size": level.direction_load.size_kb,
         "depth": max(weighted.mean(series.samples, "depth") for series in group),
         "util": max(weighted.mean(series.samples, "util_pct") for series in group),
     }
@@ -118,7 +118,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
         severity="notice",
         confidence="medium",
         devices=tuple(names),
-        **when(level.rows),
+        **time_fields(level.rows),
         title="One task uses a set of disks in lockstep and sets their pace",
         summary=say(
             text + " in lockstep ({names}; {apart:.2f} % apart), each with one request in flight at most: "
@@ -148,7 +148,7 @@ _CONTRADICTED = "rate times latency tells of more requests in flight than its co
 def _asked(view: View, series: DeviceSeries) -> str:
     """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
     fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {word(fact, 'process')} moves as much as it does" if fact is not None else ""
+    return f"; {fact_word(fact, 'process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
@@ -173,7 +173,7 @@ def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state with exactly one request in flight while busy."""
-    samples = prepared(series)
+    samples = level_samples(series)
     at_once = weighted.values(samples, "at_once")
     is_busy = weighted.values(samples, "util") >= limits.least_util / 100
     holds = (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy
@@ -191,7 +191,7 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
 
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
-    samples = prepared(series)
+    samples = level_samples(series)
     at_once = weighted.values(samples, "at_once")
     number = np.round(at_once)
     holds = np.abs(at_once - number) <= limits.pinned / 100 * number
@@ -226,7 +226,7 @@ def _of_callers(series: DeviceSeries, level: Level) -> Finding:
         severity="notice",
         confidence="medium",
         devices=(series.name,),
-        **when(level.rows),
+        **time_fields(level.rows),
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(
             "{device} has {callers} requests in flight in {count} of {samples} samples, at {low} to {high}/s "
@@ -257,7 +257,7 @@ def _finding(
     process = asker(view, level.rows, level.direction[:-1])
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    _, rate, size_kb, depth, latency_ms = level.told
+    _, rate, size_kb, depth, latency_ms = level.direction_load
     values: Values = {
         "device": series.name,
         "rate": rate,
@@ -279,7 +279,7 @@ def _finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
         devices=(series.name, *below),
-        **when(level.rows),
+        **time_fields(level.rows),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
             "{ceiling:,.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
@@ -324,7 +324,7 @@ def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
 
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
     """Whether the host has no time but for work and for this device, which it mostly waits for."""
-    shares = None if "cpu" in view.fallback else cpu_shares(view.cpu_at(level.rows))
+    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(level.rows))
     return shares is not None and shares.is_held and level.util >= limits.full_util / 100
 
 

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
-from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
+from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import CALM, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -46,7 +46,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
-    frame, least = prepared(series), int(limits.least_samples)
+    frame, least = level_samples(series), int(limits.least_samples)
     busy = weighted.values(frame, "busy")
     part = (busy <= limits.most_busy / 100) & (weighted.values(frame, "at_once") >= limits.least_depth)
     if part.any():
@@ -90,7 +90,7 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
         devices=(series.name,),
-        **when(top.rows),
+        **time_fields(top.rows),
         summary=say(
             "{device} seems to hit a limit of {rate:.0f} requests/s in bursts, though busy only {busy:.0f} % "
             "of the time.",

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.states.service_times import CALM, usual_ms
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -106,7 +106,7 @@ def _finding(device: Device, series: DeviceSeries, slow: State | None) -> Findin
         severity = "notice"
         if series.rotational:
             # a turn for each: only there it is the likely cause of what else is seen at that time
-            severity, fields = "warning", when(slow.rows)
+            severity, fields = "warning", time_fields(slow.rows)
     return RULE.finding(
         severity=severity,
         confidence="high" if slow is None else "medium",

@@ -28,7 +28,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import SERVICE, relative_error
 from iodiag.analysis.view.view import View
@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if table is None or not any(view.has("nfs_mounts", f"{way}_round_trip_ms") for way in _WAYS):
         yield from _of_all_mounts(view, limits)
         return
-    is_average = "nfs_mounts" in view.fallback
+    is_average = "nfs_mounts" in view.average_only
     for mount, rows in by_text(table, "mount"):
         waits = [wait for way in _WAYS for wait in _waits(mount, rows, way, limits, is_average=is_average)]
         used = [way for way in _WAYS if (_operations(rows, way) >= limits.operations).any()]
@@ -122,7 +122,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield RULE.finding(
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             "{again:.1f} % of the NFS calls of this host were sent again, in {shown} of {of} samples: the "
             "network loses requests, or the server does.",
@@ -146,7 +146,7 @@ def _unusual(rows: Table, way: str) -> str:
     """What a round trip takes, if longer than one request on any healthy disk; else empty."""
     trip = weighted.mean(rows, f"{way}_round_trip_ms", "nfs_mounts")
     size = weighted.or_zero(weighted.mean(rows, f"{way}_request_size_kb", "nfs_mounts"))
-    slowest = SERVICE["unknown"].slowest_ms + size / SERVICE["unknown"].slowest_kb_per_ms
+    slowest = SERVICE["unknown"].sane_limit_ms + size / SERVICE["unknown"].sane_limit_kb_per_ms
     return f"a {way} takes {duration(trip)} to the server and back" if trip >= slowest else ""
 
 
@@ -239,7 +239,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
-        **when(wait.rows) | {"samples": wait.samples},
+        **time_fields(wait.rows) | {"samples": wait.samples},
         summary=say(summary + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),

@@ -28,7 +28,7 @@ from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -97,7 +97,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
         devices=tuple(_devices(view, rows, float(values["read"]))),
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
             f"and as much is dropped for them, {often}.",

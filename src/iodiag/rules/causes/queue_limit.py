@@ -20,8 +20,8 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import number
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.facts import fact_number
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -104,11 +104,11 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseli
 def _client(view: View, level: Level, limits: Limits) -> Fact | None:
     """An application that says it keeps that many requests in flight."""
     for fact in view.facts_of("fio", "sysbench", "pgbench"):
-        jobs = np.nan_to_num(number(fact, "jobs"), nan=1.0)
+        jobs = np.nan_to_num(fact_number(fact, "jobs"), nan=1.0)
         for depth in (
-            number(fact, "iodepth") * max(jobs, 1.0),
-            number(fact, "threads"),
-            number(fact, "clients"),
+            fact_number(fact, "iodepth") * max(jobs, 1.0),
+            fact_number(fact, "threads"),
+            fact_number(fact, "clients"),
         ):
             if depth > 0 and abs(level.depth / depth - 1) <= limits.client / 100:
                 return fact
@@ -141,7 +141,7 @@ def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: 
         severity="notice",
         confidence=confidence(3, at_most="medium"),
         devices=(series.name,),
-        **when(level.rows),
+        **time_fields(level.rows),
         summary=say("The queue of {device} is full: {depth} in flight of {size}.", values),
         evidence=evidence,
         refutes=("a program that keeps exactly that many requests in flight",),

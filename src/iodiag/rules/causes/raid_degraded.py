@@ -33,7 +33,7 @@ from iodiag.analysis.array.resync import is_recovering, read_spread
 from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -75,7 +75,7 @@ def _judged_by_controller(volume: Volume) -> Finding | Outcome:
     if volume.state == "optimal":
         return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
     fact = volume.facts[-1]
-    part, controller = word(fact, "part").capitalize(), word(fact, "controller")
+    part, controller = fact_word(fact, "part").capitalize(), fact_word(fact, "controller")
     values: Values = {
         "volume": f"{part} of RAID controller {controller}",
         "of": f" ({volume.device})" if volume.device else "",
@@ -104,8 +104,8 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     said = [
         cite_fact(fact)
         for fact in view.facts_of("mdstat", "mdadm", "dmsetup")
-        if view.topology.canonical(word(fact, "array") or word(fact, "device")) == device.name
-        and number(fact, "active_slots") == device.active_slots
+        if view.topology.canonical(fact_word(fact, "array") or fact_word(fact, "device")) == device.name
+        and fact_number(fact, "active_slots") == device.active_slots
     ]
     stated = "{origin} says that {device} has {active} of {slots} members active"
     evidence = [*said] or [cite(None, stated, values)]
@@ -200,7 +200,7 @@ def _seems(array: Array, rows: Table) -> Finding:
         severity="notice",
         confidence=grading.confidence(2),
         devices=(array.name,),
-        **grading.when(rows),
+        **grading.time_fields(rows),
         summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
         evidence=(
             _cost(array, rows),
@@ -229,7 +229,7 @@ def _has_left(left: DroppedMember) -> Finding:
         confidence="medium",
         devices=(name, left.leg.name),
         peers=(left.lone.name, *(series.name for pair in left.twins for series in pair)),
-        **grading.when(left.rows[0]),
+        **grading.time_fields(left.rows[0]),
         summary=say(
             "{leg} seems to have left {device}: it wrote {before} kB/s since boot and nothing in {samples} "
             "samples, while {twins} carry equal writes (mirrors) and {lone} writes without a twin.",

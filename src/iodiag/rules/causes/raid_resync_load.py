@@ -100,7 +100,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
         severity="warning" if competes or is_degraded else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
-        **grading.when(rows),
+        **grading.time_fields(rows),
         summary=say(
             (_COMPETES if competes else _ALONE) + _ONTO * bool(target) + _UNTIL * is_degraded, values
         ),
@@ -144,7 +144,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
         severity="notice",
         confidence="medium" if is_unit else "low",
         devices=tuple(series.name for series in disks),
-        **grading.when(disks[0].samples),
+        **grading.time_fields(disks[0].samples),
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),

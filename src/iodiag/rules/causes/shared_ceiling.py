@@ -37,7 +37,7 @@ from iodiag.analysis.array.shared_path import (
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -88,7 +88,7 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
         devices=tuple(series.name for series in found.disks),
-        **when(found.first_rows),
+        **time_fields(found.first_rows),
         summary=say(
             "{disks} together move {mb:.1f} MB/s ({mib:.1f} MiB/s) in {flat} of the {shared} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
@@ -132,7 +132,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         severity="notice" if is_cpu_full else "warning",
         confidence="low" if is_cpu_full else "medium",
         devices=tuple(series.name for series in found.disks),
-        **when(found.own),
+        **time_fields(found.own),
         summary=say(
             "{device} streams {alone:.1f} MB/s alone and {each:.1f} MB/s beside {others} ({sum:.0f} MB/s in "
             "sum, in {count} samples), {depth} in flight each time: a path that they share is full.",
@@ -168,7 +168,7 @@ def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
         severity="notice",
         confidence="low",
         devices=tuple(series.name for series in streams),
-        **when(streams[0].samples),
+        **time_fields(streams[0].samples),
         summary=say(
             "{count} disks stream {low:.1f} to {high:.1f} MB/s each, {sum:.0f} MB/s in sum, all of them "
             "100 % busy in {often}: a path that they share may be full. One disk alone would show it.",

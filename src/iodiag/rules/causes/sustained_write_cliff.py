@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure.windows import by_stream
@@ -188,7 +188,7 @@ def _finding(
         severity="warning",
         confidence=sure,
         devices=(series.name, *below),
-        **when(stacked([one.slow for one in cliffs])),
+        **time_fields(stacked([one.slow for one in cliffs])),
         summary=say(
             "{device} writes {high} MiB/s and "
             + after

@@ -30,7 +30,7 @@ from iodiag.analysis.host.swapping import has_room, room_kb, swap_devices, swap_
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -38,7 +38,7 @@ from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 GB = 1024.0**2
-LEAVE = 0.8
+WINDOW_EXIT_SHARE = 0.8
 HALF = 0.5
 FEW = 3
 """Samples up to which a small amount may be chance."""
@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if len(rows):
         # a moment among many samples is felt for a moment
         is_felt = 4 * len(rows) >= len(frame) and _is_felt(view, rows, limits)
-        if len(rows) >= FEW or _is_large(rows, limits) or is_felt or "swapping" in view.fallback:
+        if len(rows) >= FEW or _is_large(rows, limits) or is_felt or "swapping" in view.average_only:
             yield _finding(view, rows, len(frame), limits)
             return
     yield _quiet(view, frame, len(rows), limits)
@@ -65,7 +65,7 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
     came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
-    enough = amount >= LEAVE * limits.swapped_kb
+    enough = amount >= WINDOW_EXIT_SHARE * limits.swapped_kb
     is_flood = went >= limits.flood
     if moved is not None:
         own, other = paired(frame, moved)
@@ -90,7 +90,7 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
 def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
-    if grown := _grown(view, limits) if "swapping" in view.fallback else _taken(view, frame, limits):
+    if grown := _grown(view, limits) if "swapping" in view.average_only else _taken(view, frame, limits):
         return Outcome(RULE.id, "undetermined", (), grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
@@ -110,7 +110,7 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
 def _grown(view: View, limits: Limits) -> str:
     """By how much what lies in swap grew while no rate of it was sampled; empty where it hardly did."""
     swap = view.samples("swap")
-    used = np.empty(0) if swap is None or "swap" in view.fallback else swap.floats("used_kb")
+    used = np.empty(0) if swap is None or "swap" in view.average_only else swap.floats("used_kb")
     used = used[np.isfinite(used)]
     if not len(used) or used.max() - used[0] < limits.swapped_kb:
         return ""
@@ -153,7 +153,7 @@ def _taken(view: View, frame: Table, limits: Limits) -> str:
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     """What pages that leave and hardly come back mean: room for the cache, or memory that runs short."""
-    rows = frame[weighted.values(frame, "out_kb") >= LEAVE * limits.swapped_kb]
+    rows = frame[weighted.values(frame, "out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
     if not len(rows):
         return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
@@ -195,7 +195,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
         ),

@@ -30,8 +30,8 @@ from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import number, word
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.facts import fact_number, fact_word
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import CALM, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning
@@ -122,9 +122,9 @@ def _with_busy(series: DeviceSeries) -> Table:
 def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
     level = top.level
     for fact in view.facts_of("cgroup"):
-        if word(fact, "device") and view.topology.canonical(word(fact, "device")) == series.name:
+        if fact_word(fact, "device") and view.topology.canonical(fact_word(fact, "device")) == series.name:
             for column in _LIMITED:
-                limit, rate = number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
+                limit, rate = fact_number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
     others = [other for other in view.devices if not are_related(view, series.name, other.name)]
@@ -150,8 +150,8 @@ def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits
     whole = level_of(_with_busy(series))
     slowest = max(level.latency_ms, whole.latency_ms)
     for fact in view.facts_of("fio"):
-        of_device = word(fact, "device")
-        latency = number(fact, "latency_ms")
+        of_device = fact_word(fact, "device")
+        latency = fact_number(fact, "latency_ms")
         if of_device and view.topology.canonical(of_device) != series.name:
             continue
         if latency >= limits.slower * slowest:
@@ -184,7 +184,7 @@ def _finding(
         severity="warning",
         confidence=sure,
         devices=(series.name, *below),
-        **when(top.rows),
+        **time_fields(top.rows),
         summary=say(
             "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight, "
             "{latency} ms each, and yet tasks wait.",

@@ -56,7 +56,7 @@ from iodiag.analysis.load.saturation import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
@@ -117,7 +117,7 @@ def _finding(
         else _severity(view, series, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
-        **when(rows),
+        **time_fields(rows),
         **named,
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
@@ -207,7 +207,7 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
 def _is_cpu_spent(view: View, limits: Limits) -> bool:
     """Whether user and system work left no CPU time in any sample: nobody waits for writes then."""
     cpu = view.cpu_all
-    if cpu is None or len(cpu) < 2 or "cpu" in view.fallback:
+    if cpu is None or len(cpu) < 2 or "cpu" in view.average_only:
         return False
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)

@@ -34,11 +34,11 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
 from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
-from iodiag.analysis.load.queueing import ALONE, Level, load_levels, prepared, unloaded
+from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
@@ -55,7 +55,7 @@ SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 LIKE_SIZE = math.log(4)
 """How far (ln) sizes may be apart of requests that take about as long on what does not spin."""
 
-LEAVE = 0.8
+WINDOW_EXIT_SHARE = 0.8
 """What single samples may have of the depth that all of them together must have."""
 
 
@@ -92,8 +92,8 @@ def _is_twin(view: View, held: str, other: DeviceSeries, top: Plateau, limits: L
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series) or is_card(series):
         return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
-    samples = prepared(series)
-    demand = weighted.values(samples, "at_once") >= LEAVE * limits.least_depth
+    samples = level_samples(series)
+    demand = weighted.values(samples, "at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
@@ -294,8 +294,8 @@ def _finding(
         "samples": len(series.samples),
         "low": low,
         "high": high,
-        "size": level.told.size_kb,
-        "latency": level.told.latency_ms,
+        "size": level.direction_load.size_kb,
+        "latency": level.direction_load.latency_ms,
     }
     # what a hypervisor serves has a limit of its own before a link that nobody sees
     is_link = top.cap is not None and top.cap.is_link and not is_virtual(series)
@@ -311,7 +311,7 @@ def _finding(
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),
-        **when(top.rows),
+        **time_fields(top.rows),
         summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values),
         evidence=(
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),

@@ -34,7 +34,7 @@ from iodiag.analysis.host.disk_health import lost_caches
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.waiting_per_kb import (
     DIRECTIONS,
     in_flight,
@@ -212,7 +212,7 @@ def _stated(series: DeviceSeries | None, name: str, facts: Sequence[Fact], limit
         severity="warning" if is_paid else "notice",
         confidence="high" if name else "medium",
         devices=(name,) if name else (),
-        **(when(rows) if rows is not None and is_paid else {}),
+        **(time_fields(rows) if rows is not None and is_paid else {}),
         summary=say(text, values),
         evidence=tuple(cite_fact(fact) for fact in facts),
         refutes=("a newer listing of the controller, in which the cache writes back",),
@@ -249,7 +249,7 @@ def _finding(
         severity="warning",
         confidence=sure,
         devices=(series.name, *below),
-        **when(after),
+        **time_fields(after),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
         evidence=(*_evidence(series, step, values, was_cached), *map(cite_fact, facts)),
         refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),

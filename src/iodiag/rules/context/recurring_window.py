@@ -32,7 +32,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.baselines import days_of, middles
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -91,7 +91,7 @@ class _Window(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per window, with all devices that take part in it; the other devices are clear."""
-    days = 0 if "disk" in view.fallback else days_of(series.samples for series in view.devices)
+    days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.times:
         reason = f"what recurs takes {limits.times:.0f} days of samples with a clock, not {days}"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
@@ -192,7 +192,7 @@ def _finding(group: list[_Window]) -> Finding:
         severity="notice" if _LATENCY in columns else "info",
         confidence="high" if first.chance <= SURE else "medium",
         devices=devices,
-        **when(rows[clock >= clock.max() - np.timedelta64(DAY // 2, "h")]),
+        **time_fields(rows[clock >= clock.max() - np.timedelta64(DAY // 2, "h")]),
         summary=say(text + others + ".", values),
         evidence=(
             *(cite(w.rows, *_told(w), worst=w.hours.column) for w in group[:MOST_TOLD]),

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
-from iodiag.analysis.array.layer_latency import is_stacked, may_be_disk
+from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -51,14 +51,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     above = {s.name: names.intersection(d.name for d in view.topology.above(s.name)) for s in whole}
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}
-    unknown = [series for series in whole if is_stacked(series) and series.name not in below]
+    unknown = [series for series in whole if may_be_stacked(series) and series.name not in below]
     unknown = [series for series in unknown if len(whole) > 1 or not may_be_disk(view, series)]
     if unknown and _kb(unknown) > _SMALL * _kb(tops):
         sure = "may stand" if any(may_be_disk(view, series) for series in unknown) else "stands"
         reason = f"it {sure} on others, and nothing says on which: lsblk would"
         yield Outcome(RULE.id, "undetermined", tuple(series.name for series in unknown), reason)
         return
-    leaves = [series for series in whole if series.name not in below and not is_stacked(series)]
+    leaves = [series for series in whole if series.name not in below and not may_be_stacked(series)]
     # where every device is at the top nothing is counted twice
     if len(tops) < len(shown) and _is_counted_twice(shown, tops, limits):
         yield _finding(view, shown, tops, leaves, limits)

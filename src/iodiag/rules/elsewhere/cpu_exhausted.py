@@ -24,7 +24,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -82,7 +82,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import number, word
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.facts import fact_number, fact_word
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -58,13 +58,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[tuple[str, str], Finding] = {}
     clear: list[str] = []
     for fact in view.facts_of("mounts"):
-        name, place = word(fact, "device"), word(fact, "mountpoint")
+        name, place = fact_word(fact, "device"), fact_word(fact, "mountpoint")
         for column, kind in _KINDS.items():
-            used = number(fact, column)
-            if np.isnan(used) or _is_written_once(name, place, word(fact, "filesystem")):
+            used = fact_number(fact, column)
+            if np.isnan(used) or _is_written_once(name, place, fact_word(fact, "filesystem")):
                 continue
             if used >= limits.full:
-                left = number(fact, "free_pct")
+                left = fact_number(fact, "free_pct")
                 is_full = used >= ALL_PCT and not left > limits.left
                 found[name, kind] = _finding(name, place, kind, used, cite_fact(fact), is_full=is_full)
             else:
@@ -119,7 +119,9 @@ def _judged(name: str, place: str, kind: str, column: str, rows: Table, limits: 
     evidence = cite(known, text, values)
     is_full = used >= ALL_PCT - limits.left
     trend = None if is_full else trend
-    return _finding(name, place, kind, used, evidence, trend, is_full=is_full, **when(known, of_host=True))
+    return _finding(
+        name, place, kind, used, evidence, trend, is_full=is_full, **time_fields(known, of_host=True)
+    )
 
 
 def _trend(rows: Table, column: str, limits: Limits) -> _Trend | None:

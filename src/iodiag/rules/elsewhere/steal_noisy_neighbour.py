@@ -25,7 +25,7 @@ from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -67,7 +67,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage.",
             values,

@@ -62,7 +62,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
         return
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
-    only = sorted(set(found) & view.fallback)
+    only = sorted(set(found) & view.average_only)
     if not only and not contrasts:
         text = "an average since boot is left out, and those that follow do not contradict it"
         yield Outcome(RULE.id, "undetermined", (), text)
@@ -91,7 +91,7 @@ _LEFT_OUT = "The first report is the average since boot and is skipped ({count} 
 def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[Contrast]:
     for family in _FAMILIES:
         later = view.samples(family)
-        if family not in found or later is None or family in view.fallback:
+        if family not in found or later is None or family in view.average_only:
             continue
         parts = _parts(view, family, later)
         first_key = {"disk": "device", "cpu": "cpu"}.get(family)

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
+from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -64,7 +64,7 @@ def _is_deep(samples: Table, limits: Limits) -> Mask:
 
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
     """The samples that hold a burst, worst kind of request first."""
-    frame = prepared(series)
+    frame = level_samples(series)
     at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
     mask = (at_once >= limits.flood) | (at_once >= limits.queue)
     mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
@@ -109,7 +109,7 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
         severity="notice",
         confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
         devices=tuple(told),
-        **when(bursts[told[0]]),
+        **time_fields(bursts[told[0]]),
         summary=say(
             "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
             "busy, not {depth}.",
@@ -162,7 +162,7 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
         severity="info",
         confidence="high",
         devices=tuple(series.name for series in found),
-        **when(found[0].loaded),
+        **time_fields(found[0].loaded),
         summary=say(f"Samples are {length} long: bursts within them do not show.", values),
         evidence=(cite(rows, f"{{count}} samples of {length} for {{devices}}", values),),
     )

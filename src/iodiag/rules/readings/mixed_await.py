@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -136,7 +136,7 @@ def _finding(found: list[_Mix], limits: Limits) -> Finding:
         severity="info",
         confidence="high",
         devices=tuple(mix.series.name for mix in found),
-        **when(first.series.loaded),
+        **time_fields(first.series.loaded),
         summary=say(_SUMMARY[first.apart >= limits.latency_apart], _values(first)),
         evidence=tuple(_evidence(mix, limits) for mix in found[:MOST_TOLD]),
         refutes=("reads and writes of equal latency at another time of day",),

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -124,7 +124,7 @@ def _finding(found: list[_Misread]) -> Finding:
         severity="info",
         confidence="high",
         devices=tuple(case.name for case in told),
-        **when(worst.level.rows),
+        **time_fields(worst.level.rows),
         summary=say(
             "svctm is no service time: on {device} it "
             + fell

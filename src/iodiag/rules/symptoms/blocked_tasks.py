@@ -37,8 +37,8 @@ from iodiag.analysis.host.waiting import (
     STILL_KB,
     blocked,
     by_device,
-    cached,
     moved,
+    page_cache_growth,
     rows_at,
     slowed,
     starved,
@@ -47,7 +47,7 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -133,7 +133,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(
             cite(rows, f"{text} ({often})", values, worst="waiting"),
@@ -171,7 +171,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     if not len(rows):
         return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
     share = cpu.floats("iowait_pct")
-    found = when(rows, of_host=True)
+    found = time_fields(rows, of_host=True)
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -199,7 +199,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
 def _held(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
     cpu = view.cpu_all
-    if cpu is None or "cpu" in view.fallback or _are_shown(view):
+    if cpu is None or "cpu" in view.average_only or _are_shown(view):
         return None
     held = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
     return held if len(held) >= max(1, limits.nearly / 100 * len(cpu)) else None
@@ -207,7 +207,7 @@ def _held(view: View, limits: Limits) -> Table | None:
 
 def _are_shown(view: View) -> bool:
     """Whether there are samples of disks; averages since boot do not show what tasks wait for."""
-    return bool(view.devices) and "disk" not in view.fallback
+    return bool(view.devices) and "disk" not in view.average_only
 
 
 def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
@@ -236,7 +236,7 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning",
         confidence="high" if is_known and len(held) >= limits.samples else "medium",
-        **when(held, of_host=True),
+        **time_fields(held, of_host=True),
         summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}.", values | meanwhile),
         evidence=(*evidence, *(_starving(view, tasks[0], limits) if tasks else ())),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
@@ -250,7 +250,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait as CPUs do, while data is written and none read, and no disk is shown."""
     rows, cpu, samples = queue[queue.floats("waiting") >= 1], view.cpu_all, _paging(view, queue)
     paging = _paging(view, rows)
-    if paging is None or samples is None or cpu is None or "cpu" in view.fallback or len(paging) < ENOUGH:
+    if paging is None or samples is None or cpu is None or "cpu" in view.average_only or len(paging) < ENOUGH:
         return None
     own, other = paired(cpu, samples)
     iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
@@ -273,7 +273,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(text + (", and iowait rises and falls with it." if follows else "."), values),
         evidence=(
             cite(rows, f"{who} ({often})", values, worst="waiting"),
@@ -290,7 +290,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
 
 def _cached(view: View, paging: Table) -> Iterator[Evidence]:
     """What is given to write where the page cache takes more than the disk does."""
-    if (found := cached(view, paging)) is not None:
+    if (found := page_cache_growth(view, paging)) is not None:
         text = "the page cache takes {grown} kB/s or more in {count} of {samples} samples, "
         text += "and the disk {drained} kB/s: what does not reach the disk fills memory"
         yield cite(found[0], text, found[1])
@@ -308,7 +308,7 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
     """What the rates say of the load: whether it is swap, and whether a stream could be so slow."""
     total = np.nansum([weighted.mean(paging, f"pgpg{way}_kb_per_s") for way in ("in", "out")])
     values: Values = {"total": float(total)}
-    swap = None if "swapping" in view.fallback else swapped(view)
+    swap = None if "swapping" in view.average_only else swapped(view)
     if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
         values["swap"] = weighted.mean(swap, "both_kb")
         text = "{swap} kB/s of it is swap" if values["swap"] else "none of it is swap"
@@ -321,7 +321,7 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
 def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """The CPUs' own account of the wait; of kernels that count none, their idle time while data moves."""
     cpu = view.cpu_all
-    if cpu is None or "cpu" in view.fallback:
+    if cpu is None or "cpu" in view.average_only:
         return
     own, _ = paired(cpu, rows)
     share, idle = (weighted.mean(cpu[own], f"{name}_pct", "cpu") for name in ("iowait", "idle"))
@@ -335,7 +335,7 @@ def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
 def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """Reads that fall while writes flood, or the reverse; many tasks for which less is moved than for few."""
     paging = view.samples("paging")
-    if paging is None or "paging" in view.fallback:
+    if paging is None or "paging" in view.average_only:
         return
     if (found := starved(paging, limits.flood)) is not None:
         yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
@@ -346,7 +346,12 @@ def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
 def _paging(view: View, rows: Table) -> Table | None:
     """What the host read and wrote meanwhile where no disk is shown; averages since boot are not that."""
     paging = rows_at(view, "paging", rows)
-    if _are_shown(view) or "paging" in view.fallback or paging is None or not paging.has("pgpgout_kb_per_s"):
+    if (
+        _are_shown(view)
+        or "paging" in view.average_only
+        or paging is None
+        or not paging.has("pgpgout_kb_per_s")
+    ):
         return None
     return paging
 
@@ -375,7 +380,7 @@ def _storm(rows: Table) -> Iterator[Evidence]:
 def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """Said where all that is in flight is answered as promptly as on any healthy device."""
     at_top = _at_top(view, rows)
-    if at_top is None or "disk" in view.fallback:
+    if at_top is None or "disk" in view.average_only:
         return
     parts = [(view.series(name), part) for name, part in by_device(at_top)]
     used = [(series, part) for series, part in parts if weighted.mean(part, "depth") >= limits.quiet]

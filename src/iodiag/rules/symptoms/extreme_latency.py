@@ -26,20 +26,20 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from iodiag.analysis.array.layer_latency import is_stacked
+from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
     SLOWEST_FLUSH_MS,
     class_of,
     events_per_sample,
-    slowest_ms,
+    sane_limit_ms,
 )
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_virtual
@@ -56,7 +56,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Table] = {}
     for series in view.devices:
         is_extreme = extreme(series, limits)
-        if "disk" in view.fallback and (is_extreme & ~(series.samples.floats("util") >= LEAST_BUSY)).any():
+        if (
+            "disk" in view.average_only
+            and (is_extreme & ~(series.samples.floats("util") >= LEAST_BUSY)).any()
+        ):
             yield Outcome(RULE.id, "undetermined", (series.name,), _IDLE)
             continue
         if is_extreme.any():
@@ -84,7 +87,7 @@ def _victims(view: View, found: Mapping[str, Table]) -> list[str]:
 
 
 def _is_unplaced(view: View, series: DeviceSeries) -> bool:
-    return is_stacked(series) and not view.topology.below(series.name)
+    return may_be_stacked(series) and not view.topology.below(series.name)
 
 
 def _is_one_of_many(view: View, series: DeviceSeries, rows: Table) -> bool:
@@ -114,7 +117,7 @@ def _slow_for_one(series: DeviceSeries) -> str:
     samples, name = series.loaded, class_of(series)
     for way, plural in DIRECTIONS if name in ("nvme", "solid") else ():
         latency = samples.floats(f"{way}_await_ms")
-        least = slowest_ms(series, samples.floats(f"{way}_size_kb"))
+        least = sane_limit_ms(series, samples.floats(f"{way}_size_kb"))
         if (latency > least).any():
             values: Values = {"plural": plural, "class": name}
             text = "{plural} take up to {most:.0f} ms, long for a device of class {class}: a queue may be why"
@@ -128,7 +131,7 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     in_line, flushing = _in_line(samples), _flushing(samples)
     result = np.zeros(len(samples), dtype=np.bool_)
     for latency, size in _latencies(samples):
-        sane = limits.margin * in_line * slowest_ms(series, size) + flushing
+        sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
         result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
     return result
 
@@ -184,7 +187,7 @@ def _finding(
         severity="critical" if is_dead else severity,
         confidence=sure,
         devices=(series.name, *below),
-        **when(rows),
+        **time_fields(rows),
         summary=say(
             f"{{device}} takes {'up to ' * (len(rows) > 1)}"
             "{latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
@@ -204,7 +207,7 @@ def _finding(
 def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
     """Where no load explains the latency: beyond all in line at the slowest, and seconds, or twice beyond."""
     latency = rows.floats("latency_ms")
-    sane = _in_line(rows) * slowest_ms(series, rows.floats("size_kb")) + _flushing(rows)
+    sane = _in_line(rows) * sane_limit_ms(series, rows.floats("size_kb")) + _flushing(rows)
     return np.asarray((latency > sane) & ((latency >= SECONDS_MS) | (latency >= limits.far * sane)))
 
 
@@ -229,7 +232,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             continue
         at = int(np.nanargmax(data))
         size_kb, per_s = float(rows.floats(size)[at]), float(rows.floats(rate)[at])
-        sane = float(in_line[at] * slowest_ms(series, size_kb) + flushing[at])
+        sane = float(in_line[at] * sane_limit_ms(series, size_kb) + flushing[at])
         yield {
             "device": series.name,
             "direction": plural,
@@ -250,7 +253,7 @@ def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evi
     text = "{direction}{of} took {latency:ms}, at {rate}/s with {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
-    sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
+    sane: Values = {"slowest": service.sane_limit_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
     util, rate = weighted.mean(rows, "util_pct"), weighted.mean(rows, "ios_per_s")

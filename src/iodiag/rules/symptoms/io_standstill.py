@@ -25,7 +25,7 @@ from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
 from iodiag.analysis.host.waiting import STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.view import View
@@ -36,7 +36,7 @@ from iodiag.table.table import Mask, Table
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding per host."""
-    if view.devices and "disk" not in view.fallback:
+    if view.devices and "disk" not in view.average_only:
         yield _beside_disks(view, limits)
     else:
         yield _without_disks(view, limits)
@@ -45,7 +45,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     """Whether bi and bo of the host stopped while somebody waited for them."""
     paging, queue = view.samples("paging"), view.samples("queue")
-    if paging is None or queue is None or {"paging", "queue"} & view.fallback:
+    if paging is None or queue is None or {"paging", "queue"} & view.average_only:
         return Outcome(
             RULE.id, "not_applicable", (), "no table shows what is moved and who waits", ("queue",)
         )
@@ -84,7 +84,7 @@ def _free(cpu: Table) -> float:
 def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     """Whether the CPUs wait all the time while no device that is shown completes anything."""
     cpu = view.cpu_all
-    if cpu is None or "cpu" in view.fallback:
+    if cpu is None or "cpu" in view.average_only:
         return Outcome(RULE.id, "not_applicable", (), "no table shows who waits", ("cpu",))
     reports = report_keys(cpu)
     parts = [once(series) for series in view.devices]
@@ -111,7 +111,7 @@ def _finding(
     return RULE.finding(
         severity="critical" if last.all() and len(last) >= limits.lasting else "warning",
         confidence="high" if len(rows) >= limits.samples else "medium",
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(f"Tasks wait for I/O that does not move: {text}, {in_samples(len(samples))}.", values),
         evidence=(cite(rows, text, values, worst="iowait_pct"), *others),
         refutes=("tasks that wait for NFS, FUSE or a lock of the kernel",),

@@ -24,7 +24,7 @@ from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.waiting import under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield RULE.finding(
         severity=severity,
         confidence=sure,
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
@@ -115,7 +115,7 @@ def _reclaim(rows: Table, samples: int, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if is_hard and len(rows) >= samples / 4 else "notice",
         confidence="medium" if len(rows) < limits.samples else "high",
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=f"Memory is under pressure: {said}",
         evidence=(cite(rows, f"{texts[0]}; {texts[1]}", values, worst="scan_direct_per_s"),),
         refutes=("a stream of files that nobody reads twice",),

@@ -22,7 +22,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at, under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -76,7 +76,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **when(rows, of_host=True),
+        **time_fields(rows, of_host=True),
         summary=say(
             f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),

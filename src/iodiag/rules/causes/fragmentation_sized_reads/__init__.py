@@ -22,7 +22,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE
 from iodiag.analysis.view.device_traits import is_spinning, is_virtual
@@ -98,7 +98,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         return outcome("small reads kept it busy in a few of its samples only", "undetermined")
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
-    if pattern.per_read_ms > SERVICE["spinning"].slowest_ms:
+    if pattern.per_read_ms > SERVICE["spinning"].sane_limit_ms:
         return outcome(f"{pattern.per_read_ms:.0f} ms of busy time per read: no seek of any disk takes that")
     reference = sequential_reference(view, series)
     most = limits.most_of_sequential / 100 * reference.kb_per_s
@@ -190,7 +190,7 @@ def _finding(
         severity=severity,
         confidence=sure,
         devices=(series.name,),
-        **when(pattern.rows),
+        **time_fields(pattern.rows),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(
             *_counted(pattern, reference, values),

@@ -10,7 +10,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -18,7 +18,7 @@ from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
-LEAVE = 0.8
+WINDOW_EXIT_SHARE = 0.8
 """A window is entered at a threshold and left at this share of it, so that noise does not split it."""
 
 PAGES_KB = (4.0, 8.0, 16.0, 32.0)
@@ -105,13 +105,13 @@ def read_pattern(
     is small, `busy` the least share of time with a request in flight.
     """
     samples = _with_reads(series)
-    mask = weighted.values(samples, "busy") >= LEAVE * busy
+    mask = weighted.values(samples, "busy") >= WINDOW_EXIT_SHARE * busy
     mask &= ~samples["is_idle"]
     if not mask.any():
         return None
     reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")
-    mask &= reads >= LEAVE * read_share * weighted.values(samples, "ios_per_s")
-    mask &= (sizes <= most_kb / LEAVE) & (sizes >= LEAST_READ_KB)
+    mask &= reads >= WINDOW_EXIT_SHARE * read_share * weighted.values(samples, "ios_per_s")
+    mask &= (sizes <= most_kb / WINDOW_EXIT_SHARE) & (sizes >= LEAST_READ_KB)
     for rows in islice(windows(samples, mask), MOST_WINDOWS):
         if weighted.mean(rows, "busy") >= busy and _size(rows) <= most_kb and _share(rows) >= read_share:
             return _pattern(rows)
@@ -192,8 +192,8 @@ def _page(rows: Table, size: float) -> float | None:
 def sequential_reference(view: View, series: DeviceSeries) -> Reference:
     """What the device streams: measured by hdparm, else seen in its own large reads, else the class's."""
     for fact in view.facts_of("hdparm"):
-        speed = number(fact, "sequential_read_mb_per_s")
-        if speed > 0 and _is_about(view, series, word(fact, "device")):
+        speed = fact_number(fact, "sequential_read_mb_per_s")
+        if speed > 0 and _is_about(view, series, fact_word(fact, "device")):
             return Reference(speed * KB_PER_MB, fact=fact)
     samples = _with_reads(series)
     large = samples[samples.floats("read_size_kb") >= LARGE_READ_KB]
@@ -230,10 +230,13 @@ def may_be_stacked(series: DeviceSeries) -> bool:
 
 def in_pieces(view: View, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
     """Facts of tools that looked at a table or file itself and found it in pieces."""
-    tables = (f for f in view.facts_of("myisamchk") if number(f, "blocks_per_record") >= blocks_per_record)
+    tables = (
+        f for f in view.facts_of("myisamchk") if fact_number(f, "blocks_per_record") >= blocks_per_record
+    )
     files = (
         f
         for f in view.facts_of("filefrag")
-        if number(f, "worst_extents") >= extents and not number(f, "mean_extent_kb") >= LARGE_READ_KB
+        if fact_number(f, "worst_extents") >= extents
+        and not fact_number(f, "mean_extent_kb") >= LARGE_READ_KB
     )
     return (*tables, *files)

@@ -94,7 +94,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
         severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",
         confidence=sure,
         devices=(array.name,),
-        **grading.when(found.rows),
+        **grading.time_fields(found.rows),
         summary=say(
             "{device} ({layout} on {legs} members) pays for small writes with reads and rewrites of parity: "
             "each {unit} costs {cost:.1f} kB on the members, where RAID10 would need {mirror:.1f}.",

@@ -100,7 +100,7 @@ def _members(
         "confidence": sure,
         "severity": "notice",
         "devices": names,
-        **grading.when(rows[0]),
+        **grading.time_fields(rows[0]),
         "summary": say(_SUMMARY, values),
         "evidence": tuple(evidence),
         "refutes": ("lsblk or mdadm showing that these disks are no members of a parity array",),
@@ -127,7 +127,7 @@ def _host(account: HostAccount, bounds: Bounds) -> dict[str, Any]:
     return {
         "confidence": "low",
         "severity": "info",
-        **grading.when(account.rows, of_host=True),
+        **grading.time_fields(account.rows, of_host=True),
         "summary": say(_HOST, values),
         "evidence": (
             _totals(account),

@@ -31,8 +31,8 @@ from statistics import fmean
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import number
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.facts import fact_number
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -96,7 +96,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.chains),
-        **(when(rows) if rows is not None else {}),
+        **(time_fields(rows) if rows is not None else {}),
         summary=say(_said(judgement) + room, values),
         evidence=(
             *(item for chain in judgement.chains[:4] for item in _of_chain(chain)),
@@ -175,8 +175,8 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
         values: Values = {
-            "waiting": fmean(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
-            "active": fmean(number(fact, "active_sessions") for fact in witnesses.sessions),
+            "waiting": fmean(fact_number(fact, "sessions_in_commit") for fact in witnesses.sessions),
+            "active": fmean(fact_number(fact, "active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
         }
         # listings of several moments show the same sessions again: they are averaged, never added up
@@ -194,7 +194,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
         )
     flushes = judgement.chains[0].flushes_per_s if judgement.chains else float("nan")
     for fact in witnesses.rates[-1:]:
-        rate = number(fact, "transactions_per_s")
+        rate = fact_number(fact, "transactions_per_s")
         if flushes > 0:
             text = "{rate} transactions/s: {group} of them share each flush"
             yield _cited(fact, text, {"rate": rate, "group": rate / flushes}, "context")

@@ -22,7 +22,7 @@ from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import confidence
 from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
 from iodiag.analysis.states.states import states
@@ -35,7 +35,7 @@ from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
-LEAVE = 0.8
+WINDOW_EXIT_SHARE = 0.8
 """A window is entered at a threshold and left at this share of it."""
 
 MOST_OCCUPANCY = 2.0
@@ -280,7 +280,7 @@ def _writes_only(view: View) -> bool:
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
     samples = _with_occupancy(series)
-    is_busy = weighted.values(samples, "occupancy") >= LEAVE * limits.occupancy
+    is_busy = weighted.values(samples, "occupancy") >= WINDOW_EXIT_SHARE * limits.occupancy
     is_inferred = _is_inferred(samples)
     if is_inferred and is_busy.any():
         depth = np.nan_to_num(weighted.values(samples, "depth"))
@@ -409,13 +409,13 @@ def _holds_flushes(view: View) -> bool | None:
 
 def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
     sessions = tuple(
-        f for f in view.facts_of("processlist", "pg-activity") if number(f, "active_sessions") > 0
+        f for f in view.facts_of("processlist", "pg-activity") if fact_number(f, "active_sessions") > 0
     )
-    active = sum(number(fact, "active_sessions") for fact in sessions)
-    waiting = sum(number(fact, "sessions_in_commit") for fact in sessions)
+    active = sum(fact_number(fact, "active_sessions") for fact in sessions)
+    waiting = sum(fact_number(fact, "sessions_in_commit") for fact in sessions)
     told = [f for f in view.facts_of("mysql-variables", "pg-settings") if is_durable(f) is not None]
     # prose tells of settings that were tried as well as of those in force
-    settings = tuple([f for f in told if not number(f, "is_prose") > 0] or told)
+    settings = tuple([f for f in told if not fact_number(f, "is_prose") > 0] or told)
     durable = [is_durable(fact) for fact in settings]
     return Witnesses(
         cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
@@ -424,18 +424,23 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
         in_commit=100 * waiting / active if active >= 4 else float("nan"),
         settings=settings,
         is_durable=any(durable) if durable else None,
-        rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if number(f, "transactions_per_s") > 0),
+        rates=tuple(
+            f for f in view.facts_of("sysbench", "pgbench") if fact_number(f, "transactions_per_s") > 0
+        ),
     )
 
 
 def is_durable(settings: Fact) -> bool | None:
     """Whether a commit waits until its log is on the disk; None where these settings do not say."""
-    log, binlog = number(settings, "innodb_flush_log_at_trx_commit"), number(settings, "sync_binlog")
+    log, binlog = (
+        fact_number(settings, "innodb_flush_log_at_trx_commit"),
+        fact_number(settings, "sync_binlog"),
+    )
     if log == 1 or binlog == 1:
         return True
     if log in (0, 2):
         return False
-    commit, fsync = word(settings, "synchronous_commit").lower(), word(settings, "fsync").lower()
+    commit, fsync = fact_word(settings, "synchronous_commit").lower(), fact_word(settings, "fsync").lower()
     if commit == "off" or fsync == "off":
         return False
     return True if commit in ("on", "local", "remote_write", "remote_apply") else None

@@ -233,7 +233,7 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
-        **grading.when(first.found.window),
+        **grading.time_fields(first.found.window),
         summary=say(_SUMMARY + (_PAID if is_paid else _UNPAID), values),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
@@ -256,7 +256,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         confidence="medium",
         devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
-        **grading.when(group[0].rows),
+        **grading.time_fields(group[0].rows),
         summary=say(slower_than_similar.SUMMARY, values),
         evidence=(
             *slower_than_similar.evidence(group, values),
@@ -291,7 +291,7 @@ def _busier(found: Busier) -> Finding:
         confidence="low",
         devices=tuple(use.series.name for use in found.odd),
         peers=tuple(use.series.name for use in found.calm),
-        **grading.when(found.odd[0].series.samples),
+        **grading.time_fields(found.odd[0].series.samples),
         title="A disk is busy for longer than the others with as many bytes",
         summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
         evidence=(

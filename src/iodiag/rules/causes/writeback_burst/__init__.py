@@ -24,7 +24,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
@@ -101,7 +101,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         severity=severity,
         confidence=sure,
         devices=(found.series.name,),
-        **when(found.inside),
+        **time_fields(found.inside),
         summary=say(
             "{device} gets "
             + often
@@ -141,7 +141,7 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
-        **when(found.rows, of_host=True),
+        **time_fields(found.rows, of_host=True),
         title="Writers wait because too much memory is dirty",
         summary=say("Writers are throttled: {share:.1f} % of what memory can hold is dirty.", values),
         evidence=(

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -36,7 +36,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(side, limits)
     elif side:
         yield Outcome(RULE.id, "undetermined", (), side)
-    elif not any(series.samples.has("depth") for series in view.devices) or view.fallback & {"disk", "cpu"}:
+    elif not any(series.samples.has("depth") for series in view.devices) or view.average_only & {
+        "disk",
+        "cpu",
+    }:
         reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
         yield Outcome(RULE.id, "undetermined", (), reason)
     else:
@@ -58,7 +61,7 @@ def _finding(side: Side, limits: Limits) -> Finding:
         severity=side.severity,
         confidence=side.confidence,
         devices=side.devices,
-        **when(side.cpu.rows, of_host=True),
+        **time_fields(side.cpu.rows, of_host=True),
         summary=say(side.summary, values | {"device": side.devices[0] if side.devices else ""}),
         evidence=(cite(side.cpu.rows, text, values, worst="iowait_pct"), *side.evidence),
         refutes=("iowait that follows the number of requests in flight through the capture",),

@@ -11,7 +11,7 @@ from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
@@ -21,7 +21,7 @@ from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
 
-LEAVE = 0.8
+WINDOW_EXIT_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Side:
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
     """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
-    if "cpu" in view.fallback:
+    if "cpu" in view.average_only:
         return None  # an average since boot says nothing of these samples
     hidden = _beside_saturation(view, limits)
     if hidden and hidden.severity == "notice":
@@ -102,7 +102,7 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     cpu = view.cpu_all
     if cpu is None:
         return None
-    rows = longest(cpu, np.asarray(weighted.values(cpu, "iowait_pct") >= LEAVE * limits.high))
+    rows = longest(cpu, np.asarray(weighted.values(cpu, "iowait_pct") >= WINDOW_EXIT_SHARE * limits.high))
     shares = cpu_shares(rows)
     if rows is None or shares is None or shares.iowait < limits.high:
         return None
@@ -112,7 +112,7 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if disk is not None:
         return _beside_disks(view, disk, shares, waiting, at_most, limits)
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
-        begin = f" from {start[11:19]} on" if (start := when(rows).get("start")) else ""
+        begin = f" from {start[11:19]} on" if (start := time_fields(rows).get("start")) else ""
         text = f"iowait is {shares.iowait:.1f} %{begin}, and nothing shows what the devices did then; "
         return text + "iostat -x would settle it"
     traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")

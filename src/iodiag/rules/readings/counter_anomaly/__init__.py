@@ -28,7 +28,7 @@ import numpy as np
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.request_columns import BROKEN_TIME
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
@@ -95,7 +95,7 @@ def _finding(
         severity=severity,
         confidence="high",
         devices=tuple(series.name for series, _ in found),
-        **when(first.samples),
+        **time_fields(first.samples),
         summary=f"{evidence[0].text}{more}.",
         evidence=(*told, *of_bug(bug, kernel)),
         references=(*RULE.references, *([bug.source] if bug else [])),
@@ -130,7 +130,7 @@ def _mistimed(view: View, rows: Table) -> Finding:
         severity="notice",
         confidence="high",
         devices=tuple(rows["device"].distinct()),
-        **when(rows),
+        **time_fields(rows),
         summary=say(text + ".", values),
         evidence=(cite(rows, text, values, worst="util_pct"), cite(rows, away, values)),
         remedy=(
