@@ -128,7 +128,7 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
         leave_words(state, index)
         return True
-    if not is_digit and (banner := _grammar.banner(line)):
+    if not is_digit and (banner := _banner(found, state, index, line)):
         rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""
         if banner.cpus is None and _grammar.is_rest_of_banner(rest):
             banner = _grammar.banner(f"{line} {rest}") or banner
@@ -164,6 +164,14 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         found.foreign.setdefault(tool, index)
         return True
     return False
+
+
+def _banner(found: Walk, state: WalkState, index: int, line: str) -> Banner | None:
+    """The banner that a line is; one without a date only where a report's header follows."""
+    if banner := _grammar.banner(line):
+        return banner
+    undated = _grammar.undated_banner(line)
+    return undated if undated and _heads_report(found, state, index) else None
 
 
 def _mark_in_rows(found: Walk, state: WalkState, index: int, line: str) -> bool:

@@ -190,8 +190,11 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
     if stated is not None:
         return stated
     later, first = _rates(groups, is_first=False), _rates(groups, is_first=True)
-    own = _rates([_only(rows, reports) for rows in groups], False) if reports is not None else later
-    tried = (own, later, np.concatenate((first, later)))
+    tried = [later, np.concatenate((first, later))]
+    if reports is not None:
+        # the first report of a phase may be an average since boot
+        own = [_rates([_only(rows, some) for rows in groups], False) for some in (reports, reports[1:])]
+        tried[:0] = own
     found = (_clock.grid_interval(rates) for rates in tried)
     return next((length for length in found if not np.isnan(length)), float("nan"))
 
@@ -288,6 +291,23 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
         return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
+    """The first reports of later phases whose numbers prove that the tool was started again for them."""
+    own = [stretches.report[run] for run in runs(stretches.phase)][1:]
+    found = [
+        reports[0]
+        for reports in own
+        if must_be_since_boot([_numbered_from(rows, reports) for rows in groups])
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def _numbered_from(rows: RowGroup, reports: Ints) -> RowGroup:
+    """The rows of some reports, which are numbered from 0."""
+    own = _only(rows, reports)
+    return own._replace(report=own.report - reports[0])
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:

@@ -447,6 +447,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
     if _begins_at_boot(found, origin, parts, groups):
         old = np.append(old, 0)
+    old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
 
@@ -501,7 +502,13 @@ def _runs_begin_at_boot(
     first = next(iter(origins.values()))
     if _is_of(first, parts) and first.command and first.command.has_flag("y"):
         return False
-    told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
+    # runs that somebody started one by one may have other boots between them: each is looked at alone
+    is_without_interval = first.command is not None and _is_of(first, parts) and not _stated(first, parts)
+    with_banner = {origin.index for origin in origins.values() if origin.banner is not None}
+    is_by_hand = len(with_banner) == len(origins) <= restarts.FEW_RUNS
+    told = None
+    if not is_by_hand and not (is_without_interval and _report_times.is_alone(groups)):
+        told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
     if told is not None:
         return told
     votes, seen = [], set[int]()
@@ -547,25 +554,30 @@ def _usual(origin: Origin, parts: Sequence[_Part]) -> float | None:
     return origin.collector.intervals.get(parts[0].rows.layout.format) if origin.collector else None
 
 
+def _stretches(parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> _report_times.Stretches:
+    """The reports that have rows, and the phase of each."""
+    size = 1 + max(int(group.report.max()) for group in groups)
+    phase = np.full(size, -1, dtype=np.int64)
+    for part, group in zip(parts, groups, strict=True):
+        np.maximum.at(phase, group.report, part.phase[part.where])
+    used = np.flatnonzero(phase >= 0)
+    return _report_times.Stretches(used, np.maximum.accumulate(phase[used]))
+
+
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> None:
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
     size = 1 + max(int(group.report.max()) for group in groups)
-    times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
-    phase = np.zeros(size, dtype=np.int64)
+    times = np.full(size, np.nan)
     absolute = [part.timing.absolute_in(part.where) for part in parts]
-    for part, own, group in zip(parts, absolute, groups, strict=True):
-        np.maximum.at(phase, group.report, part.phase[part.where])
+    for own, group in zip(absolute, groups, strict=True):
         first = np.full(size, -1, dtype=np.int64)
         first[group.report[::-1]] = np.arange(len(own))[::-1]
         times = np.where(np.isnan(times) & (first >= 0), own[first], times)
-        is_used |= first >= 0
     stated = _stated(origin, parts)
     lengths = np.full(size, np.nan)
-    used = np.flatnonzero(is_used)
-    phase = np.maximum.accumulate(phase)[used]
-    lengths[used] = _report_times.lengths_of(
-        times[used], stated, groups, _report_times.Stretches(used, phase)
-    )
+    stretches = _stretches(parts, groups)
+    used = stretches.report
+    lengths[used] = _report_times.lengths_of(times[used], stated, groups, stretches)
     if stated is None:
         lengths = restarts.without_pauses(lengths, groups, _usual(origin, parts))
     for group in groups:
