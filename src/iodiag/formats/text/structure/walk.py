@@ -19,6 +19,7 @@ from iodiag.formats import context_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
+from iodiag.formats.text.structure.banners import Banner
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
 from iodiag.formats.text.structure.collectors import began, collector_of, run_as
