@@ -73,8 +73,13 @@ def _header_respelled(text: str) -> str:
     if changed == text:
         return text
     header, other = find_header(text.split()), find_header(changed.split())
-    is_known = other is not None and not other.layout.unknown
-    return changed if is_known and (header is None or header.layout.unknown) else text
+    if other is None or other.layout.unknown:
+        return text
+    # a sign apart from its name ends the header: what follows would be a remark
+    is_more = (
+        header is None or header.layout.unknown or len(header.layout.columns) < len(other.layout.columns)
+    )
+    return changed if is_more else text
 
 
 def _without_caption(text: str, end: int) -> str:

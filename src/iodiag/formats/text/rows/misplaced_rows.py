@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,26 @@ INTERFACE = re.compile(
 _FEWEST_APART = 3
 """Rows of a block of which blank lines between all of them tell that they part no sections."""
 
+_MOST_ALIKE = 0.6
+"""Of the rows, that end where their header ends: then one that ends before has lost something."""
+
 _WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
 
 
-def without_disproven(found: Walk, all_rows: Sequence[Rows]) -> list[Rows]:
-    """The rows that can be what their header says; the lines of the others are classed as not understood."""
+def without_disproven(found: Walk, all_rows: Sequence[Rows], is_cut: bool) -> list[Rows]:
+    """The rows that can be what their header says; the lines of the others are classed as not understood.
+
+    `is_cut`: the input has no final line feed, so a name that ends it may be the beginning of one.
+    """
     kept = []
+    names = {name for rows in all_rows for name in rows.names} if is_cut else set()
     for rows in all_rows:
         is_bad = (
             _is_no_share(rows)
             | _is_interface(rows)
             | _is_of_next_part(rows)
             | _is_of_next_section(found, rows)
+            | _is_cut_name(found, rows, names)
         )
         if is_bad.any():
             found.classes[rows.lines[is_bad]] = CLASS["unread"]
@@ -69,6 +77,16 @@ def _is_interface(rows: Rows) -> Bools:
         return np.zeros(len(rows.lines), dtype=np.bool_)
     names = [place for place, name in enumerate(rows.names) if INTERFACE.fullmatch(name)]
     return np.isin(rows.key, names)
+
+
+def _is_cut_name(found: Walk, rows: Rows, names: Collection[str]) -> Bools:
+    """The last row of an input that ends within its name: no other row has it, and a name begins with it."""
+    result = np.zeros(len(rows.lines), dtype=np.bool_)
+    if rows.layout.key_at == "last" and names and rows.lines[-1] >= np.flatnonzero(~found.text.is_blank)[-1]:
+        name = rows.names[rows.key[-1]]
+        is_begun = any(other != name and other.startswith(name) for other in names)
+        result[-1] = is_begun and np.count_nonzero(rows.key == rows.key[-1]) == 1
+    return result
 
 
 def _is_of_next_part(rows: Rows) -> Bools:
@@ -131,29 +149,30 @@ def _is_of_own_kind(rows: Rows) -> Bools:
     return result
 
 
-def without_cut_number(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
-    """Leave out the last number of an input without a final line feed, unless it ends where its column does.
+def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], is_cut: bool) -> Iterator[ParseNote]:
+    """Leave out the last number of rows that end before all others, and of a cut input's last line.
 
-    Of a number without decimals any beginning looks whole.
+    Of a number without decimals any beginning looks whole. `is_cut`: the input has no final line feed.
     """
     text = found.text
-    last = int(np.flatnonzero(~text.is_blank)[-1])
-    line = text.line(last).rstrip()
-    word = line.split()[-1]
+    sizes = text.ends - text.starts
+    last = int(np.flatnonzero(~text.is_blank)[-1]) if is_cut else -1
     for rows in all_rows:
-        at = np.flatnonzero(rows.lines == last)
-        if not len(at) or rows.layout.key_at == "last" or not _WHOLE_NUMBER.fullmatch(word):
+        column, place = rows.layout.columns[-1], len(rows.layout.columns) - 1
+        if rows.layout.key_at == "last" or column.column is None or column.is_label:
             continue
-        column = rows.layout.columns[-1]
-        header = found.blocks.like(int(rows.block[at[0]])).header
-        others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != last][-20:]}
-        if (
-            column.column is None
-            or column.is_label
-            or len(line) in {*others, len(text.line(header).rstrip())}
-        ):
-            continue
-        rows.numbers = rows.numbers.copy()
-        rows.numbers[at, len(rows.layout.columns) - 1] = np.nan
-        reason = f"the input ends within this line, so {column.raw} may be cut off; left out"
-        yield ParseNote(found.name, int(text.numbers[last]), reason, line[:200], is_unread=True)
+        own = sizes[rows.lines]
+        width = sizes[found.blocks.like(int(rows.block[0])).header]
+        is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
+        for at in np.flatnonzero(is_short | (rows.lines == last)).tolist():
+            line = text.line(int(rows.lines[at])).rstrip()
+            others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != last][-20:]}
+            header = found.blocks.like(int(rows.block[at])).header
+            is_whole = not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
+            if is_whole or not _WHOLE_NUMBER.fullmatch(line.split()[-1]):
+                continue
+            rows.numbers = rows.numbers.copy()
+            rows.numbers[at, place] = np.nan
+            reason = f"this line ends before its column does, so {column.raw} may be cut off; left out"
+            number = int(text.numbers[rows.lines[at]])
+            yield ParseNote(found.name, number, reason, line[:200], is_unread=True)

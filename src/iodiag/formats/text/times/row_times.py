@@ -349,12 +349,17 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
 
 
 def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
-    """Lines that a log collector put a time in front of, where the tool itself printed none."""
-    if not np.isnan(timing.local).all():
-        return
+    """Lines that a log collector put a time in front of, where no clock of a report tells each sample's."""
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
+    above = timing.local, timing.offset, timing.is_dated
+    is_once = rows.layout.key is not None or np.bincount(rows.block).max() == 1
+    if not np.isnan(above[0]).all() and (is_once or not all(clocks)):
+        return
     _set(timing, np.arange(len(rows.lines)), _seconds_of(found, ClockSequence.of(clocks), rows.block, order))
+    if above[2].all() and not timing.is_dated.any():  # of the day and the zone that the clock above names
+        timing.local += np.floor(above[0][0] / DAY_S) * DAY_S
+        timing.offset, timing.is_dated = above[1:]
 
 
 def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
