@@ -369,7 +369,11 @@ def with_halves(days: Floats, seconds: Floats) -> Floats:
     ]
     result: Floats = of_half + halves * (DAY_S / 2)
     lengths = np.diff(np.nan_to_num(days) + result)
-    is_even = halves.max() <= 1 and lengths.min() >= 0 and lengths.max() <= 2 * np.median(lengths)
+    is_even = (
+        halves.max() <= 1
+        and lengths.min() >= 0
+        and lengths.max() <= 2 * np.sort(lengths)[(len(lengths) - 1) // 2]
+    )
     return result if is_even else seconds
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,20 @@ _MOST_ALIKE = 0.6
 _WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
 
 
-def without_disproven(found: Walk, all_rows: Sequence[Rows], is_cut: bool) -> list[Rows]:
+def without_disproven(found: Walk, all_rows: Sequence[Rows], cut: int) -> list[Rows]:
     """The rows that can be what their header says; the lines of the others are classed as not understood.
 
-    `is_cut`: the input has no final line feed, so a name that ends it may be the beginning of one.
+    `cut` is the line on which an input without a final line feed ends, -1 where it has one.
     """
     kept = []
-    names = {name for rows in all_rows for name in rows.names} if is_cut else set()
+    names = sorted({name for rows in all_rows for name in rows.names if is_kernel_name(name)})
     for rows in all_rows:
         is_bad = (
             _is_no_share(rows)
             | _is_interface(rows)
             | _is_of_next_part(rows)
             | _is_of_next_section(found, rows)
-            | _is_cut_name(found, rows, names)
+            | _is_cut_name(rows, names, cut)
         )
         if is_bad.any():
             found.classes[rows.lines[is_bad]] = CLASS["unread"]
@@ -79,13 +80,18 @@ def _is_interface(rows: Rows) -> Bools:
     return np.isin(rows.key, names)
 
 
-def _is_cut_name(found: Walk, rows: Rows, names: Collection[str]) -> Bools:
-    """The last row of an input that ends within its name: no other row has it, and a name begins with it."""
-    result = np.zeros(len(rows.lines), dtype=np.bool_)
-    if rows.layout.key_at == "last" and names and rows.lines[-1] >= np.flatnonzero(~found.text.is_blank)[-1]:
-        name = rows.names[rows.key[-1]]
-        is_begun = any(other != name and other.startswith(name) for other in names)
-        result[-1] = is_begun and np.count_nonzero(rows.key == rows.key[-1]) == 1
+def _is_cut_name(rows: Rows, names: Sequence[str], last: int) -> Bools:
+    """The rows that end within their name: the beginning of a kernel's (sorted `names`), in no other row.
+
+    What is a kernel's name itself, as `sda` beside `sda1`, is cut off only in a `last` line without an end.
+    """
+    if rows.layout.key_at != "last":
+        return np.zeros(len(rows.lines), dtype=np.bool_)
+    nexts = [names[at] if (at := bisect_right(names, name)) < len(names) else "" for name in rows.names]
+    is_begun = [following.startswith(name) for name, following in zip(rows.names, nexts, strict=True)]
+    is_kernels = np.array([is_kernel_name(name) for name in rows.names])[rows.key]
+    is_once = (np.bincount(rows.key, minlength=len(rows.names)) == 1) & is_begun
+    result: Bools = is_once[rows.key] & (~is_kernels | (rows.lines == last))
     return result
 
 
@@ -149,14 +155,13 @@ def _is_of_own_kind(rows: Rows) -> Bools:
     return result
 
 
-def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], is_cut: bool) -> Iterator[ParseNote]:
-    """Leave out the last number of rows that end before all others, and of a cut input's last line.
+def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iterator[ParseNote]:
+    """Leave out the last number of rows that end before all others, and of the line `cut`.
 
-    Of a number without decimals any beginning looks whole. `is_cut`: the input has no final line feed.
+    Of a number without decimals any beginning looks whole.
     """
     text = found.text
     sizes = text.ends - text.starts
-    last = int(np.flatnonzero(~text.is_blank)[-1]) if is_cut else -1
     for rows in all_rows:
         column, place = rows.layout.columns[-1], len(rows.layout.columns) - 1
         if rows.layout.key_at == "last" or column.column is None or column.is_label:
@@ -164,9 +169,9 @@ def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], is_cut: bool) -> 
         own = sizes[rows.lines]
         width = sizes[found.blocks.like(int(rows.block[0])).header]
         is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
-        for at in np.flatnonzero(is_short | (rows.lines == last)).tolist():
+        for at in np.flatnonzero(is_short | (rows.lines == cut)).tolist():
             line = text.line(int(rows.lines[at])).rstrip()
-            others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != last][-20:]}
+            others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
             header = found.blocks.like(int(rows.block[at])).header
             is_whole = not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
             if is_whole or not _WHOLE_NUMBER.fullmatch(line.split()[-1]):
