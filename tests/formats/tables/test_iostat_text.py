@@ -125,6 +125,26 @@ def test_a_header_cut_at_the_right_margin_gives_its_whole_columns():
     assert read.disk["write_kb_per_s"].tolist() == [4, 4]
     assert "request_size_kb" not in read.disk
 
+    assert "last column's name is cut off" in read.remarks
+
+
+@pytest.mark.parametrize("lost", ["kB/s", "rqm/s"])
+def test_a_word_beside_its_own_of_a_direction_has_lost_its_letter(lost: str):
+    header = " ".join(("Device", *words("X5"))).replace(f"r{lost}", lost)
+    read = reading(f"{BANNER}{header}\nsda {' '.join(['1.00'] * (len(header.split()) - 1))}\n")
+    assert lost in read.remarks
+    assert not {"kb_per_s", "merges_per_s"} & {*read.disk}
+
+
+@pytest.mark.parametrize("lost", range(2, 6))
+def test_a_report_that_lost_a_row_of_a_part_is_told(lost: int):
+    rows = [[(device, dict.fromkeys(words("X6"), 1.0)) for device in ("sda", "sdb")]] * 2
+    text, _ = write(rows, Shape(words("X6"), is_last=True, is_in_parts=True), banner=BANNER.strip())
+    lines = text.split("\n")
+    places = [n for n, line in enumerate(lines) if line.endswith("sdb")]
+    read = reading("\n".join(line for n, line in enumerate(lines) if n != places[lost]))
+    assert len(read.unread) == 1
+
 
 def test_parts_of_xh_become_one_row_per_device():
     rows = [

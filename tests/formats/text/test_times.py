@@ -52,6 +52,25 @@ def test_a_clock_above_every_report(clocks: list[str], zone: str | None):
     assert read.disk["report"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("clocks", "hours"),
+    [
+        (["11/20/26 12:58:00", "11/20/26 12:59:00", "11/20/26 01:00:00"], [12, 12, 13]),
+        (["11/20/26 11:59:00", "11/20/26 12:00:00", "11/20/26 12:01:00"], [11, 12, 12]),
+        (
+            ["11/20/26 12:59:00", "11/20/26 01:00:00", "11/20/26 01:01:00", "11/20/26 01:02:00"],
+            [12, 13, 13, 13],
+        ),
+        (["11/20/26 12:58:00", "11/20/26 12:59:00", "11/20/26 09:00:00"], [12, 12, 9]),
+        (["Time: 12:58:00", "Time: 12:59:00", "Time: 01:00:00"], [12, 12, 13]),
+    ],
+    ids=["at one", "at noon", "behind one", "another run", "without a date"],
+)
+def test_a_clock_of_twelve_hours_goes_on_at_one(clocks: list[str], hours: list[int]):
+    read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    assert read.disk["time"].dt.hour.tolist() == hours
+
+
 def test_without_a_date_times_are_unknown_but_lengths_are_not():
     read = reading("".join(f"Time: 12:00:{s:02}\n{report(s)}" for s in (0, 30)))
     assert read.disk["time"].isna().all()

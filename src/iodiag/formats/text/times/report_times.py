@@ -100,6 +100,9 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
     epoch, day, seconds, offset = table[shown.at].T
     seconds = seconds + shown.later
+    told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
+    for run in runs(segment[told]):
+        seconds[told[run]] = _clock.with_halves(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))

@@ -250,12 +250,13 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     firsts = np.flatnonzero(is_first)
     at, block, shown = places[firsts], block[firsts], shown[firsts]
     local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
+    of_headers = _shown_seconds(blocks)
     for run in runs(calendar[at]):
         first = blocks[block[run.start]]
         base = _base_day(first.origin, order)
         began = first.clock.seconds if first.clock else None
         seconds = np.empty(run.stop - run.start)
-        for once in runs(_passes(blocks, block[run], shown[run])):
+        for once in runs(_passes(blocks, block[run], shown[run], of_headers)):
             seconds[once] = _clock.unroll_midnight(shown[run][once])
             if began is not None and began - seconds[once][0] > DAY_S / 2:
                 seconds[once] += DAY_S  # the header's clock is still the day before
@@ -264,14 +265,14 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     interval = np.empty(len(at))
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run])
-    _begin_anew(blocks, block, shown, interval)
+    _begin_anew(of_headers, block, shown, interval)
     own = np.cumsum(is_first) - 1
     timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
     timing.is_dated[samples] = is_dated[own]
 
 
-def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
+def _passes(blocks: Blocks, block: Ints, seconds: Floats, of_headers: Floats) -> Ints:
     """How often each row's section has begun anew, so that its days count from the first again.
 
     A new pass stands under the clock of the first header, and not where the row above ended: there live
@@ -281,7 +282,7 @@ def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
     first = blocks[block[0]].clock
     begins = np.zeros(len(block), dtype=np.int64)
     if first is not None and first.seconds is not None:
-        shown = _shown_seconds(blocks)[block[edges]]
+        shown = of_headers[block[edges]]
         begins[edges] = (shown == first.seconds) & (seconds[edges - 1] != shown)
     result: Ints = np.cumsum(begins)
     return result
@@ -317,13 +318,13 @@ def _row_intervals(first: Block, ends: Floats) -> Floats:
     return result
 
 
-def _begin_anew(blocks: Blocks, block: Ints, shown: Floats, interval: Floats) -> None:
+def _begin_anew(of_headers: Floats, block: Ints, shown: Floats, interval: Floats) -> None:
     """Shorten samples whose own header's clock is later than the row above: counting began anew there.
 
     Releases before 4.1.5 print no RESTART where the host was started within a file.
     """
     edges = np.flatnonzero(np.diff(block)) + 1
-    length = (shown[edges] - _shown_seconds(blocks)[block[edges]]) % DAY_S
+    length = (shown[edges] - of_headers[block[edges]]) % DAY_S
     is_shorter = (length > 0) & (length < interval[edges])
     interval[edges[is_shorter]] = length[is_shorter]
 
@@ -349,12 +350,17 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
 
 
 def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
-    """Lines that a log collector put a time in front of, where the tool itself printed none."""
-    if not np.isnan(timing.local).all():
-        return
+    """Lines that a log collector put a time in front of, where no clock of a report tells each sample's."""
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
+    above = timing.local, timing.offset, timing.is_dated
+    is_once = rows.layout.key is not None or np.bincount(rows.block).max() == 1
+    if not np.isnan(above[0]).all() and (is_once or not all(clocks)):
+        return
     _set(timing, np.arange(len(rows.lines)), _seconds_of(found, ClockSequence.of(clocks), rows.block, order))
+    if above[2].all() and not timing.is_dated.any():  # of the day and the zone that the clock above names
+        timing.local += np.floor(above[0][0] / DAY_S) * DAY_S
+        timing.offset, timing.is_dated = above[1:]
 
 
 def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
