@@ -59,6 +59,12 @@ def test_a_cpu_full_of_interrupts_needs_no_second_sample(report_of, count, sure)
     assert ("±" in finding.evidence[1].text) == (count > 1)
 
 
+def test_one_sample_without_a_queue_does_not_hide_the_others(report_of):
+    """Such as averages since boot that nothing marks."""
+    finding = only(report_of(sar([(FULL, (3600.0, 0.4, 4.0)), *[(FULL, BOUND)] * 8]), rules=[RULE]))
+    assert finding.samples == (1, 8)
+
+
 def test_two_samples_of_a_kernel_thread_are_a_suspicion(report_of):
     finding = only(report_of(sar([((1.0, 97.0, 0.0), BOUND)] * 2), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "low")
@@ -83,10 +89,11 @@ def test_mpstat_beside_iostat_tells_when_the_cpu_is_always_full(report_of):
         ([(CALM, BOUND)] * 8, "clear", "no CPU by itself"),
         ([(FULL, (24000.0, 0.1, 4.0))] * 8, "undetermined", "no device"),
         ([(FULL, (100.0, 90.0, 4.0))] * 8, "undetermined", "no device"),
+        ([(FULL, BOUND)] * 3 + [(FULL, (24000.0, 0.1, 4.0))] * 5, "undetermined", "no device"),
         ([(FULL, BOUND), (FULL, (12000.0, 1.2, 4.0))] * 4, "undetermined", "polls"),
         ([(FULL, BOUND)] * 4 + [(CALM, BOUND)] * 4, "undetermined", "something else"),
     ],
-    ids=["calm", "no queue", "few requests", "a poller", "a limit"],
+    ids=["calm", "no queue", "few requests", "a queue at times", "a poller", "a limit"],
 )
 def test_what_does_not_show_it(report_of, samples, expected, words):
     outcome = status(report_of(sar(samples), rules=[RULE]))

@@ -48,8 +48,11 @@ def full_cpu(scene: Scene) -> Truth:
 def full_cpu_elsewhere(scene: Scene) -> Truth:
     """One CPU computes, or polls in the kernel, and storage has room."""
     scene.cpus = scene.rng.choice((4, 8, 16))
-    truth = scene.rng.choice((busy_database, below_the_cap))(scene)
     share = scene.rng.choice(("%usr", "%sys"))
+    # beside a steady rate with a queue nobody tells a task that polls from one that does the work
+    truth = scene.rng.choice((busy_database, below_the_cap) if share == "%usr" else (light_desktop, backup))(
+        scene
+    )
     scene.user, scene.system = (3.0 + 98.0 / scene.cpus * (share == word) for word in ("%usr", "%sys"))
     scene.beside.append(lambda samples: beside.mpstat(scene, samples, {share: 98.0}))
     return truth

@@ -2,8 +2,8 @@
 
 What it detects: samples in which one CPU spends 95 % of its time in the kernel (interrupts included) while
 all CPUs together are at most 60 % busy, and in which a device serves the same rate (±10 %) of at least 500
-requests/s or 50 MB/s with 8 and more in flight. Of fewer than three samples it is sure only where half of that
-CPU's time is interrupts: those are the work itself, and no task that polls.
+requests/s or 50 MB/s with 8 and more in flight. With fewer than three samples it is sure only where half of
+that CPU's time is interrupts: those are the work itself, and no task that polls.
 
 Why it matters: neither a faster disk nor more CPUs help. The interrupts of one queue, or one kernel thread
 (encryption, parity, an iSCSI session), set the pace until the work is spread.
@@ -118,14 +118,11 @@ def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _
     if not len(known) and len(rows) >= 0.8 * len(shares):
         hot = np.arange(len(loaded))
     during = loaded[hot]
+    during = during[during.floats("depth") >= limits.depth]
     is_busy = (
         weighted.mean(during, "ios_per_s") >= limits.rate or weighted.mean(during, "kb_per_s") >= limits.kb
     )
-    if (
-        len(during) < min(limits.samples, len(rows))
-        or not is_busy
-        or not weighted.mean(during, "depth") >= limits.depth
-    ):
+    if not is_busy or 2 * len(during) < len(hot):
         return None
     others = loaded[np.setdiff1d(known, hot)]
     return _Pace(series, during, others[others.floats("depth") >= limits.depth])
@@ -157,9 +154,9 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
         "count": len(rows),
         "variation": 100 * weighted.variation(pace.rows, pace.column),
     }
-    is_work, is_long = interrupts >= limits.interrupts, len(rows) >= limits.samples
+    is_work, is_long = interrupts >= limits.interrupts, len(pace.rows) >= limits.samples
     sure: Confidence = "medium" if is_work or is_long else "low"
-    if is_work and len(rows) >= 2 * limits.samples:
+    if is_work and len(pace.rows) >= 2 * limits.samples:
         sure = "high"
     return RULE.finding(
         severity="warning" if sure != "low" else "notice",
