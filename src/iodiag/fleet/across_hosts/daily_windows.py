@@ -29,12 +29,13 @@ def found(hours: pd.DataFrame, link: ReportLink) -> tuple[tuple[DailyWindow, ...
     result: list[DailyWindow] = []
     looked = [hours.iloc[:0][["host", "day"]].astype(object)]
     for batch in batches(hours):
-        days = batch[["host", "day"]].drop_duplicates()
+        known = batch[batch["seconds"] > 0]
+        days = known[["host", "day"]].drop_duplicates()
         enough = days.groupby("host", observed=True)["day"].transform("size") >= LIMITS.times
         days = days[enough].astype({"host": object})
         looked.append(days.assign(day=days["day"].dt.strftime("%Y-%m-%d")))
-        known = batch[batch["host"].isin(days["host"]) & (batch["seconds"] > 0)]
-        for host, rows in _sums(known).groupby("host", observed=True, sort=True):
+        of_many = known[known["host"].isin(days["host"])]
+        for host, rows in _sums(of_many).groupby("host", observed=True, sort=True):
             result += _of_host(str(host), rows, link)
     result.sort(key=lambda one: (one.quantity == LATENCY, -one.value, one.host, one.begin, one.days))
     outcomes = pd.concat(looked, ignore_index=True)
