@@ -19,7 +19,7 @@ TROUBLE = frozenset(
         *("raid-partial-stripe-write", "slow-member", "hung-io", "fragmentation-sized-reads"),
         *("serialized-commit", "writeback-burst", "flush-latency", "swap-thrash", "discard-stall"),
         *("write-cache-lost", "sustained-write-cliff", "first-touch-penalty", "common-cause-stall"),
-        *("path-imbalance", "copy-on-write-penalty", "nfs-wait", "one-cpu-bound"),
+        *("path-imbalance", "copy-on-write-penalty", "nfs-wait", "one-cpu-bound", "device-errors"),
     }
 )
 """Rules whose finding is a trouble that somebody should hear of."""

@@ -1,12 +1,13 @@
 """Disks that share a path (bus, link, controller, volume limit) add up to one value, whoever asks.
 
-What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %) in 60 % of the samples
-that at least two of them share, and to more in hardly any, while one disk's share varies by at least a
-fifth of it and the requests in flight by a third: more is asked, and only the shares change. Or one disk is
-seen alone as well: it streams 1.5 times as much then, with as many requests in flight, always busy both
-times; one sample of each is enough. Without that, with low confidence: at least three disks that stream, each
-100 % busy with fewer than four requests in flight, at unequal rates where an array is above them. Then what
-they share may be full, or each of them: one alone tells.
+What it detects: the kB/s or the requests/s of at least two disks of a host sum up to one value (±3 %, and up
+to 6 % where samples count few requests) in 60 % of the samples that at least two of them share, and to more
+in hardly any, while one disk's share varies by at least a fifth of it and the requests in flight by a third:
+more is asked, and only the shares change. Or one disk is seen alone as well: it streams 1.5 times as much
+then, with as many requests in flight, always busy both times; one sample of each is enough. Without that,
+with low confidence: at least three disks that stream, each 100 % busy with fewer than four requests in
+flight, at unequal rates where an array is above them. Then what they share may be full, or each of them: one
+alone tells.
 
 Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
 
@@ -53,7 +54,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "fewer than two disks with I/O: nothing is shared"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
         return
-    found = ceiling(busy, limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100)
+    least = (limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100)
+    found = ceiling(busy, "kb_per_s", *least) or ceiling(busy, "ios_per_s", *least)
     if found is not None:
         yield _finding(found, limits)
         return
@@ -67,14 +69,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
-    yield Outcome(RULE.id, "clear", names, "the sum of the disks' throughput is not held at one value")
+    yield Outcome(
+        RULE.id,
+        "clear",
+        names,
+        "neither the sum of the disks' throughput nor of their requests is held at one value",
+    )
 
 
 def _finding(found: Ceiling, limits: Limits) -> Finding:
     values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
-        "mb": found.kb_per_s / 1000,
-        "mib": found.kb_per_s / 1024,
+        "mb": found.level / 1000,
+        "mib": found.level / 1024,
+        "rate": found.level,
         "flat": found.flat,
         "shared": found.shared,
         "widest": found.widest,
@@ -82,21 +90,24 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "high": 100 * found.share_high,
         "depth_low": found.depth_low,
         "depth_high": found.depth_high,
-        "within": limits.within,
+        "within": 100 * found.within,
     }
+    is_of_bytes = found.column == "kb_per_s"
+    held = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_of_bytes else "complete {rate:,.0f} requests/s"
+    total = "{mb:.1f} MB/s" if is_of_bytes else "{rate:,.0f} requests/s"
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
         devices=tuple(series.name for series in found.disks),
         **when(found.first_rows),
         summary=say(
-            "{disks} together move {mb:.1f} MB/s ({mib:.1f} MiB/s) in {flat} of the {shared} samples "
+            "{disks} together " + held + " in {flat} of the {shared} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
             values,
         ),
         evidence=(
             cite(
-                found.rows, "the sum is {mb:.1f} MB/s ± {within:.0f} % in {flat} of {shared} samples", values
+                found.rows, "the sum is " + total + " ± {within:.0f} % in {flat} of {shared} samples", values
             ),
             cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
             cite(

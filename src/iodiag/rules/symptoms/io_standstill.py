@@ -7,9 +7,10 @@ device completes anything.
 
 Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
 
-When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. A device
-that the capture leaves out may do the I/O. Waiting for completions of an io_uring counts as iowait on kernels
-from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. Where tables
+show that mounts of NFS or SMB do operations, it is left open. A device that the capture leaves out may do the
+I/O. Waiting for completions of an io_uring counts as iowait on kernels from 5.19 to 6.4, for a program that
+has nothing to do; but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """
@@ -32,6 +33,9 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Mask, Table
+
+OPERATIONS = 10.0
+"""Operations on network mounts per second that tasks may wait for (judgement: more than a mount at rest)."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -95,11 +99,23 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     if not is_still.any():
         reason = "no sample in which the CPUs wait and no device completes anything"
         return Outcome(RULE.id, "clear", (), reason)
+    if any(_does_operations(view, table) for table in ("nfs_mounts", "nfs_client", "cifs_mounts")):
+        reason = "the devices shown stand still, but network mounts do operations: tasks may wait for those"
+        return Outcome(RULE.id, "undetermined", (), reason)
     values: Values = {name: weighted.mean(cpu[is_still], f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     values |= {"devices": len(parts), "most": float(done[is_still].max())}
     did = "complete {most:.2g} requests/s in all at most" if done[is_still].any() else "complete no request"
     text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and the devices shown ({devices}) " + did
     return _finding(cpu, is_still, text, values, limits)
+
+
+def _does_operations(view: View, table: str) -> bool:
+    """Whether operations on a mount of the network, or calls of all mounts, are shown: some each second."""
+    rows = view.samples(table)
+    if rows is None or table in view.fallback:
+        return False
+    rates = (weighted.mean(rows, f"{what}_per_s", table) for what in ("calls", "reads", "writes"))
+    return any(rate >= OPERATIONS for rate in rates)
 
 
 def _finding(
