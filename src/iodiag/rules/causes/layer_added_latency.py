@@ -142,7 +142,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
             *(() if held else (_LIMIT_BELOW,)),
             *(
                 ("a slow disk that the capture does not show",)
-                if not values["stated"] or layer.missing
+                if not layer.is_stated or layer.missing
                 else ()
             ),
         ),
@@ -224,7 +224,6 @@ def _values(layer: Layer) -> Values:
             (weighted.mean(part, "util_pct") for part in layer.below_rows), default=float("nan")
         ),
         "missing": ", ".join(layer.missing),
-        "stated": layer.is_stated,
     }
 
 
