@@ -153,8 +153,6 @@ def _brief(report: Report) -> Iterator[Section]:
     """The findings beside that of the verdict, a line each."""
     rest = [finding for _, finding in beside(report)]
     if not rest:
-        if not report.findings:
-            yield Section((Span("Findings"),), (_nothing(report),), place="brief")
         return
     items = [_line(finding, len(report.hosts) > 1) for finding in rest[:BRIEF_FINDINGS]]
     more = len(rest) - len(items)
