@@ -219,7 +219,8 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
 def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:
     """Commands to paste first: those ready to run, and of them those that name a device of the finding."""
     texts = map(finding_sections.command, confirm)
-    short = [text for text in texts if 0 < len(text) <= LONGEST_COMMAND]
+    known = [text for text in texts if text]
+    short = [text for text in known if len(text) <= LONGEST_COMMAND] or sorted(known, key=len)[:1]
 
     def rank(text: str) -> tuple[bool, bool]:
         is_ready = "\n" not in text and not _BLANK.search(text)

@@ -8,6 +8,7 @@ class does.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -98,7 +99,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
-        return _about(elsewhere[0], "elsewhere"), f"{begins}: {elsewhere[0].summary}"
+        return _about(elsewhere[0], "elsewhere"), _behind(begins, elsewhere[0])
     averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
     noted = [
         f
@@ -121,6 +122,13 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     return Verdict("unknown", asks=asks), f"{why} {asks}"
 
 
+def _behind(words: str, finding: Finding) -> str:
+    """A finding's sentence behind a colon: its first word is small, unless it is a name."""
+    text = finding.summary
+    is_word = re.match(r"[A-Z][a-z]* ", text)
+    return f"{words}: {text[0].lower()}{text[1:]}" if is_word else f"{words}: {text}"
+
+
 def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
@@ -139,7 +147,7 @@ def _of_harm(
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
-        said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
+        said = _behind("Likely", first) if first.confidence == "medium" else first.summary
         return _about(first, "trouble", also=then), said + where + then
     asks = _settled_by(first)
     if first.severity == "critical" and first.devices:
@@ -186,16 +194,15 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. Note: {first.summary}"
+            return _about(first, "open"), f"{impact}. {_behind('Note', first)}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
-        begins, ends = "Not determined; possibly: ", ""
-        if is_seen:
-            begins, ends = "", " The cause is not determined."
-        elif first.role == "cause" and first.confidence != "low":
-            begins = "Likely: "
         asks = _settled_by(first)
-        return _about(first, "open", asks), f"{begins}{first.summary}{ends}{asks}"
+        if is_seen:
+            return _about(first, "open", asks), f"{first.summary} The cause is not determined.{asks}"
+        is_likely = first.role == "cause" and first.confidence != "low"
+        begins = "Likely" if is_likely else "Not determined; possibly"
+        return _about(first, "open", asks), _behind(begins, first) + asks
     view, series = held[0]
     where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"

@@ -190,8 +190,8 @@ _LIMITS_SET = (
 
 
 _SUMMARY = (
-    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times}x), "
-    "in {often}: the wait is in {layer}, not in the disks."
+    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times} "
+    "times as long), in {often}: the wait is in {layer}, not in the disks."
 )
 
 

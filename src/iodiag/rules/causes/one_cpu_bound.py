@@ -167,7 +167,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
         **when(pace.rows),
         summary=say(
             "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
-            "{count} samples: {device} stays at {rate:,.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
+            "{count} samples: {device} stays at {rate:.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
             "flight.",
             values,
         ),
@@ -181,7 +181,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
     text = "{cpus}: {full:.1f} % of its time in the kernel, {interrupts:.1f} % in interrupts; "
     text += "all CPUs together {busy:.1f} % busy"
     yield cite(rows, text, values, worst="full")
-    text = "{device}: {rate:,.0f} requests/s, {mb:.1f} MB/s (±{variation:.1f} %), {depth:.1f} in flight"
+    text = "{device}: {rate:.0f} requests/s, {mb:.1f} MB/s (±{variation:.1f} %), {depth:.1f} in flight"
     yield cite(pace.rows, text, values, worst="depth")
     if float(values["interrupts"]) < limits.interrupts:
         text = "little of it is interrupts: a kernel thread or one task, which may poll"
