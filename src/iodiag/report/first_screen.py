@@ -95,7 +95,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     worst = _quoted(lead.summary, first) if lead and first else _costliest(states, devices)
     if worst is not None and worst.text not in report.headline:
         seen, _, cost = worst.text.rpartition(": ")
-        often = f" in {seen}" if seen and not (lead and seen in lead.summary) else ""
+        often = f" in {seen}" if seen and not (lead and f" {seen}" in lead.summary) else ""
         yield "Cost", (wording.name(worst.device), Span(f"{often}: "), *wording.prose(cost))
     if lead is not None:
         total = next(
@@ -169,8 +169,9 @@ def tally(report: Report) -> str:
     return f"{counted}; {wording.plural(clear, 'rule')} clear, {len(asked)} not judged"
 
 
-def _captures(report: Report) -> Spans:
-    short = finding_sections.addresses(report)
+def _captures(report: Report, *others: Report) -> Spans:
+    """The inputs of a report, as shortly as these and those of other reports are told apart."""
+    short = finding_sections.addresses(report, *others)
     names = dict.fromkeys(short[section.source][:-1] for section in _sections(report))
     return wording.names(names, 3) or (Span("no capture"),)
 
@@ -181,7 +182,7 @@ def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
     for label, side in (("Before", comparison.before), ("After", report)):
         length = wording.elapsed(*covered(side))
         when = f", {_when(side)}" + (f" ({length})" if length else "")
-        facts.append((label, (*_captures(side), Span(when))))
+        facts.append((label, (*_captures(side, comparison.before, report), Span(when))))
     if _is_reversed(covered(comparison.before), covered(report)):
         facts.append(("Order", (Span("AFTER is older than BEFORE: exchange the two unless that is meant"),)))
     facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))

@@ -26,7 +26,7 @@ _SPOKEN = (
     (r"^[^;]*\breads? (of [^;]{1,30} )?take", "read_await_ms"),
     (r"^[^;]*\bwrites? (of [^;]{1,30} )?take", "write_await_ms"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
-    (r"[kM]B/s", "kb_per_s"),
+    (r"[kMG]i?B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),
     (r"in flight|queue", "queue_depth"),
 )
