@@ -154,6 +154,10 @@ def test_what_else_was_found_stands_in_the_sentence_or_below_it_once():
         report_of(iostat([{"sda": CALM}] * 5)), findings=(one, other), headline=text, verdict=found
     )
     assert "Also found" not in whole.to_markdown()
+    plain = finding("cause", summary="Memory is short.")
+    again = replace(whole, findings=(plain,), verdict=judged([plain])[0], headline=judged([plain])[1])
+    assert again.headline == "Likely: memory is short."
+    assert again.to_markdown(full=True).count("emory is short") == 1
     assert whole.to_markdown().count("Cable") == 1
 
 
