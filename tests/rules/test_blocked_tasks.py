@@ -52,7 +52,7 @@ def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, bl
 def test_reads_that_starve_behind_writes_are_said(report_of):
     rows = [{"b": 0, "bi": 90000, "bo": 200}] * 6 + [{"b": 6, "bi": 9000, "bo": 41000}] * 6
     finding = only(report_of(vmstat(rows), rules=[RULE]))
-    assert any("from 90000 to 9000 kB/s while 41000" in item.text for item in finding.evidence)
+    assert any("from 90,000 to 9,000 kB/s while 41,000" in item.text for item in finding.evidence)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_three_tasks_in_one_sample_of_ten_are_a_moment(report_of, rows, is_told)
 def test_writes_that_fall_as_reads_begin_are_told(report_of):
     rows = [{"b": 4, "wa": 40, "bo": 32000, "bi": 0}] * 4 + [{"b": 4, "wa": 40, "bo": 128, "bi": 39000}] * 4
     finding = only(report_of(vmstat(rows), rules=[RULE]))
-    assert "writes fall from 32000 to 128 kB/s while 39000 kB/s are read" in " ".join(
+    assert "writes fall from 32,000 to 128 kB/s while 39,000 kB/s are read" in " ".join(
         e.text for e in finding.evidence
     )
 

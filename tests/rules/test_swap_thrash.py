@@ -114,7 +114,7 @@ def test_cache_that_becomes_swap_makes_no_room(report_of, grows, falls, out, sta
     rows[-1] |= {"so": 30_000, "bo": 30_000}
     report = report_of(vmstat(rows), rules=[RULE])
     assert outcome(report).status == status
-    assert ("fall by 2783 MB" in outcome(report).reason) == (status == "undetermined")
+    assert ("fall by 2,783 MB" in outcome(report).reason) == (status == "undetermined")
 
 
 @pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])

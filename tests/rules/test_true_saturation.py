@@ -312,7 +312,7 @@ def test_a_mean_of_two_directions_is_told_with_both(run):
     rows = [two_ways((50, 8, 5), (50, 8, 12), 80)] * 20 + [two_ways((60, 8, 400), (60, 8, 90))] * 20
     (finding,) = found(run(iostat([{"sda": row} for row in rows])))
     assert "245 ms with 29.40 requests in flight" in finding.summary
-    assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary
+    assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB take 90.00 ms" in finding.summary
 
 
 @pytest.mark.parametrize(

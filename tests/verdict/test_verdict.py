@@ -145,6 +145,29 @@ def test_a_command_in_the_sentence_stands_below_it_as_one():
     assert "To settle it, run: `" not in report.to_markdown()
 
 
+def test_what_else_was_found_stands_in_the_sentence_or_below_it_once():
+    one, other = finding("cause"), finding("cause", title="Cable", rule="other")
+    found, text = judged([one, other])
+    assert found.also == "Also found: Cable."
+    assert text.endswith(found.also)
+    whole = replace(
+        report_of(iostat([{"sda": CALM}] * 5)), findings=(one, other), headline=text, verdict=found
+    )
+    assert "Also found" not in whole.to_markdown()
+    plain = finding("cause", summary="Memory is short.")
+    again = replace(whole, findings=(plain,), verdict=judged([plain])[0], headline=judged([plain])[1])
+    assert again.headline == "Likely: memory is short."
+    assert again.to_markdown(full=True).count("emory is short") == 1
+    assert whole.to_markdown().count("Cable") == 1
+
+
+@pytest.mark.parametrize("text", [iostat([{"sda": {}}] * 5), iostat([{"sda": SLOW}] * 5)])
+def test_a_verdict_without_a_finding_asks_for_what_its_sentence_ends_with(text):
+    found, sentence = judged([], text)
+    assert found.asks.count("`") >= 2
+    assert sentence.endswith(f" {found.asks}")
+
+
 def test_the_busiest_device_is_the_one_with_the_most_requests_not_the_fastest_sample():
     samples = [{"sda": CALM, "sdb": load(900, 0.2, size=8) if at == 3 else {}} for at in range(20)]
     assert "the busiest is sda (20 of 20 samples" in report_of(iostat(samples)).headline

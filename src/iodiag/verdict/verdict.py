@@ -8,6 +8,7 @@ class does.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -98,7 +99,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
-        return _about(elsewhere[0], "elsewhere"), f"{begins}: {elsewhere[0].summary}"
+        return _about(elsewhere[0], "elsewhere"), _behind(begins, elsewhere[0])
     averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
     noted = [
         f
@@ -117,15 +118,24 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         crowd = next((many_ask(view) for view in views if blocked(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
-    return Verdict("unknown"), _unknown(views)
+    why, asks = _unknown(views)
+    return Verdict("unknown", asks=asks), f"{why} {asks}"
+
+
+def _behind(words: str, finding: Finding) -> str:
+    """A finding's sentence behind a colon: its first word is small, unless it is a name."""
+    text = finding.summary
+    is_word = re.match(r"[A-Z][a-z]* ", text)
+    return f"{words}: {text[0].lower()}{text[1:]}" if is_word else f"{words}: {text}"
 
 
 def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
 
-def _about(finding: Finding, state: Word) -> Verdict:
-    return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)
+def _about(finding: Finding, state: Word, asks: str = "", also: str = "") -> Verdict:
+    named = (finding.rule, finding.devices, finding.severity, finding.confidence)
+    return Verdict(state, *named, asks.strip(), also.strip())
 
 
 def _of_harm(
@@ -137,11 +147,12 @@ def _of_harm(
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
-        said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
-        return _about(first, "trouble"), said + where + then
+        said = _behind("Likely", first) if first.confidence == "medium" else first.summary
+        return _about(first, "trouble", also=then), said + where + then
+    asks = _settled_by(first)
     if first.severity == "critical" and first.devices:
         # what hardly answers by itself needs no other cause
-        return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
+        return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     unnamed = (
@@ -152,7 +163,7 @@ def _of_harm(
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
         may_be = f" {_of_waiting(*near[0])}.{may_be}"
-    return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
+    return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
 def _may_be_of(cause: Finding, symptom: Finding) -> bool:
@@ -183,25 +194,24 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. Note: {first.summary}"
+            return _about(first, "open"), f"{impact}. {_behind('Note', first)}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
-        begins, ends = "Not determined; possibly: ", ""
+        asks = _settled_by(first)
         if is_seen:
-            begins, ends = "", " The cause is not determined."
-        elif first.role == "cause" and first.confidence != "low":
-            begins = "Likely: "
-        return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
+            return _about(first, "open", asks), f"{first.summary} The cause is not determined.{asks}"
+        is_likely = first.role == "cause" and first.confidence != "low"
+        begins = "Likely" if is_likely else "Not determined; possibly"
+        return _about(first, "open", asks), _behind(begins, first) + asks
     view, series = held[0]
     where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
-    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
+    asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
-        return Verdict("open", devices=names), text + f"To settle it, run twice: `{IN_FLIGHT}`"
-    return Verdict("open", devices=names), text + (
-        "To settle it, run under this load and without load: `iostat -xt 1 30`"
-    )
+        asks = f"To settle it, run twice: `{IN_FLIGHT}`"
+    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
+    return Verdict("open", devices=names, asks=asks), text
 
 
 def _busiest(series: DeviceSeries) -> State:
@@ -275,7 +285,8 @@ def _healthy(views: Sequence[View]) -> str:
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
-def _unknown(views: Sequence[View]) -> str:
+def _unknown(views: Sequence[View]) -> tuple[str, str]:
+    """Why the capture is not enough, and what to run."""
     averaged = [view for view in views if "disk" in view.fallback]
     known = {name for view in views for name in view.tables}
     settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
@@ -284,16 +295,16 @@ def _unknown(views: Sequence[View]) -> str:
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            f"which say nothing about the present. Capture samples: `{settled_by}`"
-        )
+            "which say nothing about the present."
+        ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
         return (
             "This capture is not enough: of the disks it has only averages since boot or over a run"
-            f"{_on_average(averaged)}{live}. Capture samples: `iostat -xt 5 12`"
-        )
+            f"{_on_average(averaged)}{live}."
+        ), "Capture samples: `iostat -xt 5 12`"
     more = "Capture more while it is slow: `iostat -xt 5 12` and, at the same time, `vmstat 5 12`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
@@ -302,8 +313,8 @@ def _unknown(views: Sequence[View]) -> str:
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {_why(views)}"
     if calm:
-        return f"No trouble is visible, but the capture cannot prove health: {calm}. {more}"
-    return f"This capture is not enough: {_why(views)}. {more}"
+        return f"No trouble is visible, but the capture cannot prove health: {calm}.", more
+    return f"This capture is not enough: {_why(views)}.", more
 
 
 def _on_average(views: Sequence[View]) -> str:

@@ -88,15 +88,18 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     )
 
 
-BOTH = (
-    "reads of {reads_size:.1f} kB take {reads_latency} ms and writes of {writes_size:.1f} kB "
-    "{writes_latency} ms"
-)
+_WAY = "{0} of {{{0}_size:.1f}} kB take {{{0}_latency:ms}}"
+READS, WRITES = _WAY.format("reads"), _WAY.format("writes")
+BOTH = f"{READS} and {WRITES}"
 
 
 def both_ways(load: Load) -> str:
-    """The end of a sentence that gives a mean of reads and writes that are APART; else nothing."""
-    return f"; {BOTH}" if load.level.ways and load.said == load.level.whole else ""
+    """The end of a sentence that gives a mean of reads and writes that are APART; else nothing.
+
+    Where the sentence is about one of them only the other one is added.
+    """
+    other = {"reads": WRITES, "writes": READS}.get(load.said.direction, BOTH)
+    return f"; {other}" if load.level.ways and load.said == load.level.whole else ""
 
 
 def other_state_evidence(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:

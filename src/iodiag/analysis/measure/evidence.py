@@ -45,7 +45,7 @@ def duration(milliseconds: float) -> str:
     """A time as people read it: in ms below one second, in s above; a printed 0.00 is said to be one."""
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.3g} s"
-    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms (as printed)"
+    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms as printed"
 
 
 def say(template: str, values: Mapping[str, float | str]) -> str:
@@ -113,7 +113,7 @@ def _shown(value: float | str, spec: str) -> str:
         return str(value)
     if spec == "ms":
         return duration(value) if value >= 1000 else f"{number(float(value))} ms"
-    return format(value, spec) if spec and math.isfinite(value) else number(float(value))
+    return format(value, f",{spec}") if spec and math.isfinite(value) else number(float(value))
 
 
 def cite(

@@ -152,7 +152,7 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
     for timed in read_runs:
-        yield _section(source, format_id, starts, timed)
+        yield _section(source, format_id, starts, timed, is_aware)
     yield from account(source, classes, reasons)
 
 
@@ -466,10 +466,10 @@ def _rows(
     return combine_long_cpu(Table.of_columns(data, len(items)))
 
 
-def _section(source: Source, format_id: str, starts: Ints, timed: _Timed) -> Section:
+def _section(source: Source, format_id: str, starts: Ints, timed: _Timed, is_aware: bool) -> Section:
     facts = timed.run.facts
     cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
-    start, end = span(timed.seconds)
+    start, end = span(timed.seconds, is_aware)
     return Section(
         source=source.name,
         format=format_id,

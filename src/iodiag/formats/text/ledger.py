@@ -59,7 +59,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
-                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]])
+                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]], timing.is_aware)
             section = _section(found, rows, timing, here, spans[clocks])
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section

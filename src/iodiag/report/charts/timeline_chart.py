@@ -380,7 +380,7 @@ def _clocked_window(finding: Finding, shown: Sequence[Series]) -> tuple[float, f
 def stretch(finding: Finding) -> str:
     """The finding's samples in words, counted from 1; else its time."""
     if not finding.samples:
-        return wording.time_span(finding.start, finding.end) or "the whole capture"
+        return wording.clock_span(finding.start, finding.end) or "the whole capture"
     first, last = finding.samples[0] + 1, finding.samples[1] + 1
     if first == last:
         return f"sample {wording.count(first)}"

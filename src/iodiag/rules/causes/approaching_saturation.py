@@ -86,8 +86,8 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
 
 
 _SUMMARY = (
-    "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f}x as long "
-    "as alone; about {gain:.0f} % more throughput is left at the most"
+    "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f} times "
+    "as long as alone; at most about {gain:.0f} % more throughput is left"
 )
 
 RULE = Rule(

@@ -282,14 +282,14 @@ def _finding(
         **when(level.rows),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
-            "{ceiling:,.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
+            "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
             values,
         ),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
-            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:,.0f}/s", values),
+            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
             *other_state_evidence(series, level.rows),
             *witnesses,
             *(cite_fact(fact) for fact in (process,) if fact is not None),

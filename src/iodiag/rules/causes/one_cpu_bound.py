@@ -165,7 +165,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
         **when(pace.rows),
         summary=say(
             "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
-            "{count} samples: {device} stays at {rate:,.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
+            "{count} samples: {device} stays at {rate:.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
             "flight.",
             values,
         ),
@@ -180,7 +180,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
     text += "all CPUs together {busy:.1f} % busy"
     yield cite(rows, text, values, worst="full")
     spread = " (±{variation:.1f} %)" if len(pace.rows) > 1 else ""
-    text = "{device}: {rate:,.0f} requests/s, {mb:.1f} MB/s" + spread + ", {depth:.1f} in flight"
+    text = "{device}: {rate:.0f} requests/s, {mb:.1f} MB/s" + spread + ", {depth:.1f} in flight"
     yield cite(pace.rows, text, values, worst="depth")
     if float(values["interrupts"]) < limits.interrupts:
         text = "little of it is interrupts: a kernel thread or one task, which may poll"

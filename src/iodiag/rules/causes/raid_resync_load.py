@@ -228,11 +228,11 @@ _NAMES = {
 }
 _COMPETES = (
     "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members, "
-    "beside the {asked} kB/s that are asked of it, and they queue."
+    "beside the {asked} kB/s that are read from it, and they queue."
 )
 _ALONE = (
     "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
-    "{asked} kB/s are asked of it."
+    "{asked} kB/s are read from it."
 )
 _ONTO = " {target} is written {target_kb} kB/s, as fast as each of them is read: it is rebuilt."
 _UNTIL = " It runs with {active} of {slots} members until that ends."

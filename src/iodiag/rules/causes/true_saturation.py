@@ -98,15 +98,15 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: Values = {"count": len(rows), "samples": len(series.samples)}
+    counts: Values = {"count": len(rows), "samples": len(series.samples), "shown": len(lead.level.rows)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
-    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
+    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < len(rows))
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named = {}
     if is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
-        seconds = float(rows.floats("interval_s").sum())
-        values["burst"] = seconds
+        values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown
         length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
         summary = summary.replace(": ", f" in a burst{length}: ", 1)

@@ -155,7 +155,7 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
     values |= {"count": len(rows), "samples": samples, "always": always}
     often = in_samples(samples)
     if always >= samples / 2 > len(rows):
-        often += ", and one or more in {always}"
+        often += ", and at least one in {always}"
     if not view.cpus:
         return "", often
     values["cpus"] = view.cpus

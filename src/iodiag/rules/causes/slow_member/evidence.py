@@ -73,7 +73,8 @@ def template_values(found: Comparison) -> Values:
     busy, usual = busy_ms(found), float(np.median(np.delete(latencies, found.slow)))
     return {
         "slow": found.peers.devices[found.slow].name,
-        "peers": ", ".join(others),
+        "peers": ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else ""),
+        "more": max(len(others) - 4, 0),
         "latency": latencies[found.slow],
         "latency_s": latencies[found.slow] / 1000,
         "others": usual,
