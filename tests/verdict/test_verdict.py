@@ -423,6 +423,17 @@ def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
     assert "sda has requests waiting" in text
 
 
+@pytest.mark.parametrize(("wait", "named"), [(13.5, "sda"), (4.0, "dm-0")])
+def test_the_disk_is_named_and_not_the_layer_above_it_that_counts_before_merging(wait, named):
+    """Writes of 4 kB that a disk merges eight to one: 55 in flight above it, and 11 on it, if it is busy."""
+    disk = load(840, wait, size=34, reads=0.25, util=100)
+    layer = load(6240, 8.5, size=4.6, reads=0.035, util=100)
+    disk |= {"wrqm/s": 5400.0, "rkB/s": 3600.0, "wkB/s": 25000.0}
+    layer |= {"rkB/s": 3600.0, "wkB/s": 25000.0}
+    text = judged([], iostat([{"sda": disk, "dm-0": layer}] * 3), vmstat([{"b": 7, "wa": 58}] * 3))[1]
+    assert f"{named} is what tasks may wait for" in text
+
+
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
     deep = load(66000, 0.63, size=4)
     assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "open"

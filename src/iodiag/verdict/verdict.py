@@ -8,12 +8,13 @@ class does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.array.topmost_devices import lowest
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
@@ -92,6 +93,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     waiting = [(view, series) for view, series, one in seen if one == "waiting"]
     # who waits for I/O while a device is never idle waits for that one
     held = waiting or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
+    held = [*_lowest_first(held)]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
         return _of_harm(harm, findings, views, held)
@@ -118,6 +120,16 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     return Verdict("unknown"), _unknown(views)
+
+
+def _lowest_first(held: Held) -> Iterator[tuple[View, DeviceSeries]]:
+    """Devices that hold requests back, those before others that stand on them or on nothing that is known."""
+    views = dict.fromkeys(view for view, _ in held)
+    low = {view: lowest(view, [series.name for other, series in held if other is view]) for view in views}
+    ranks = [
+        (s.name not in low[view], s.is_stacked and not (s.device and s.device.members)) for view, s in held
+    ]
+    yield from (held[place] for place in sorted(range(len(held)), key=lambda place: ranks[place]))
 
 
 def _is_real(finding: Finding) -> bool:
@@ -151,7 +163,7 @@ def _of_harm(
     )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
-        may_be = f" {_of_waiting(*near[0])}.{may_be}"
+        may_be = f" {_of_waiting(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
 
 
@@ -223,8 +235,8 @@ def _on_host(finding: Finding, held: Held) -> Held:
     return [(view, series) for view, series in held if finding.host in (None, view.host)]
 
 
-def _of_waiting(view: View, series: DeviceSeries) -> str:
-    """What a device that holds requests back did while they waited most."""
+def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
+    """What a device that holds requests back did while they waited most; who waits may be told already."""
     busiest = _busiest(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
@@ -232,7 +244,7 @@ def _of_waiting(view: View, series: DeviceSeries) -> str:
     if shown_health(series) != "waiting":
         what = "is what tasks may wait for"
         said = somebody_waits(view)
-        waits = f"{said}, and " if said else ""
+        waits = f"{said}, and " if said and not is_told else ""
     elif busiest.kind == "stuck":
         what = "completed no request"
     elif busiest.at_once < QUEUED:
