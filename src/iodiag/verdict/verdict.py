@@ -145,7 +145,7 @@ def _of_harm(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
-    where = f" (`{first.host}`)" if len(views) > 1 and first.host else ""
+    where = _where(first.host, views)
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
@@ -187,6 +187,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     noted = [f for f in noted if not held or (_says_where(f) and _is_about(f, held))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
+        where = _where(first.host, views)
         if first.role == "cause" and first.confidence != "low" and not held:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
@@ -195,7 +196,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. Note: {first.summary}"
+            return _about(first, "open"), f"{impact}. Note: {first.summary}{where}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         begins, ends = "Not determined; possibly: ", ""
@@ -203,9 +204,9 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             begins, ends = "", " The cause is not determined."
         elif first.role == "cause" and first.confidence != "low":
             begins = "Likely: "
-        return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
+        return _about(first, "open"), f"{begins}{first.summary}{where}{ends}{_settled_by(first)}"
     view, series = held[0]
-    where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
+    where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
@@ -214,6 +215,11 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     return Verdict("open", devices=names), text + (
         "To settle it, run under this load and without load: `iostat -xt 1 30`"
     )
+
+
+def _where(host: str | None, views: Sequence[View]) -> str:
+    """Which of several hosts a sentence is about, as its end."""
+    return f" (`{host}`)" if len(views) > 1 and host else ""
 
 
 def _busiest(series: DeviceSeries) -> State:

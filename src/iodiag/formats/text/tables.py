@@ -46,7 +46,7 @@ class _Frame(NamedTuple):
 
 def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
     """The tables of a text, samples and averages apart."""
-    hosts = [block.origin.host for block in found.blocks.patterns]
+    hosts = [found.host_of(block.origin) for block in found.blocks.patterns]
     names = list(dict.fromkeys(hosts))
     front = _Front(
         name=found.name,
