@@ -434,6 +434,18 @@ def test_the_disk_is_named_and_not_the_layer_above_it_that_counts_before_merging
     assert f"{named} is what tasks may wait for" in text
 
 
+@pytest.mark.parametrize(
+    ("rates", "is_told"),
+    [([130000] * 4 + [80] * 4, True), ([130000] * 4 + [80] * 2, False), ([9000, 80, 80, 80], False)],
+)
+def test_a_device_without_latencies_that_moves_a_fraction_at_the_end_is_not_called_idle(rates, is_told):
+    head = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    text = "\n".join(f"{head}md0 {rate / 20:.2f} 0.00 {rate:.2f} 0 {rate}\n" for rate in rates)
+    found, said = judged([], text)
+    assert found.state == "unknown"
+    assert ("something above the disks holds it" in said) is is_told
+
+
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
     deep = load(66000, 0.63, size=4)
     assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "open"

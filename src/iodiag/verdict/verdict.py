@@ -29,6 +29,7 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    LEAST_MOMENTS,
     QUEUED,
     blocked,
     healths,
@@ -56,6 +57,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
+"""Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
 """Tables that show whether anybody waits for I/O."""
@@ -220,6 +224,22 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
 def _where(host: str | None, views: Sequence[View]) -> str:
     """Which of several hosts a sentence is about, as its end."""
     return f" (`{host}`)" if len(views) > 1 and host else ""
+
+
+def _fell(series: DeviceSeries) -> str:
+    """That a device whose latency is not shown moves a fraction in the end, as the end of a clause."""
+    kb = np.nan_to_num(series.samples.floats("kb_per_s"))
+    last = np.flatnonzero(COLLAPSE * kb > kb.max(initial=0.0))
+    left = len(kb) - 1 - int(last.max(initial=0))
+    if left < LEAST_MOMENTS or kb.max() < LEAST_MOVED_KB or series.samples.has("await_ms"):
+        return ""
+    values: Values = {"most": kb.max() / 1024, "now": float(kb[-left:].max()), "left": left}
+    text = (
+        "; it moved up to {most:.0f} MB/s, and at most {now:.0f} kB/s in the last {left} samples: if much is "
+    )
+    return say(
+        text + "left to write then (Dirty in /proc/meminfo), something above the disks holds it", values
+    )
 
 
 def _busiest(series: DeviceSeries) -> State:
@@ -401,6 +421,7 @@ def _why(views: Sequence[View]) -> str:
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
+        untimed += _fell(first)
         return say(
             f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
