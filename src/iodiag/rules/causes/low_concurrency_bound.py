@@ -4,10 +4,10 @@ What it detects: a device that is busy 60 % of the time or more and has one requ
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
 Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
-that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, most
-of the time, more than one in flight and two at most, on a device that is never idle, in small requests that
-take a tick of the kernel and no longer than they may: random arrivals from many callers would queue. Three
-and more disks at rates half a per cent apart are told as the set that one task uses.
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, on
+such a device that is never idle, more than one in flight and two at most for most of the time, in small
+requests that take a tick of the kernel and no longer than they may: random arrivals from many callers would
+queue. Three and more disks at rates half a per cent apart are told as the set that one task uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -195,6 +195,10 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     return None
 
 
+_PARALLEL = ("nvme", "solid", "network")
+"""Classes that serve several at once: what does not is full with two in flight."""
+
+
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
     samples = prepared(series)
@@ -206,7 +210,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
         & (number <= limits.most_callers)
         & (weighted.values(samples, "util") >= limits.full_util / 100)
     )
-    if class_of(series) not in ("nvme", "solid", "network") or not holds.any():
+    if class_of(series) not in _PARALLEL or not holds.any():
         return None
     values, counts = np.unique(number[holds], return_counts=True)
     rows = samples[holds & (number == values[counts.argmax()])]
@@ -228,7 +232,7 @@ def _few(series: DeviceSeries, limits: Limits) -> Level | None:
     samples = prepared(series)
     rows = samples[np.isin(samples["sample"], lasting.rows["sample"])]
     is_few = bool(len(rows)) and len(rows) == lasting.samples
-    if not is_few or class_of(series) == "memory card" or lasting.size_kb > limits.small:
+    if not is_few or class_of(series) not in _PARALLEL or lasting.size_kb > limits.small:
         return None
     level = level_of(rows)
     is_never_idle = float(rows.floats("util").min()) >= limits.never_idle / 100
