@@ -259,7 +259,7 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:
-    """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual."""
+    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual."""
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
         if any(_is_queued(series, state) for state in lasting):
@@ -267,7 +267,7 @@ def queued(view: View) -> Iterator[DeviceSeries]:
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
-    is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_full = state.util >= FULL and state.is_busy_known
     is_busy = state.util >= USED and state.at_once >= QUEUE
     return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
 
