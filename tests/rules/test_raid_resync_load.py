@@ -51,6 +51,21 @@ def test_beside_real_work_that_queues_it_is_a_warning(report_of):
     assert finding.severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("read", "activity", "severity"),
+    [(300.0, "", "info"), (900.0, CHECK, "info"), (1500.0, CHECK, "warning"), (4000.0, CHECK, "warning")],
+    ids=["a few percent", "less than a fifth", "a quarter of the requests", "a third of the bytes"],
+)
+def test_a_resync_beside_far_more_work_is_context(report_of, read, activity, severity):
+    """kB/s that each member reads of itself, beside 8,000 kB/s that it writes for the array."""
+    work = {"w/s": 256.0, "wkB/s": 16384.0, "w_await": 60.0, "aqu-sz": 15.0, "%util": 100.0}
+    leg = {"r/s": read / 64, "rkB/s": read, "r_await": 20.0, "w/s": 64.0, "wkB/s": 8192.0}
+    leg |= {"w_await": 20.0, "aqu-sz": 1.5, "%util": 90.0}
+    mirrors = MDSTAT.format(activity=activity).replace("active raid5", "active raid10")
+    (finding,) = findings(report_of(run(work, leg), mirrors, rules=[RULE]))
+    assert finding.severity == severity
+
+
 def test_sar_shows_it_too(report_of):
     leg = {"tps": 73.0, "rkB/s": 62000.0, "areq-sz": 849.0, "aqu-sz": 1.5, "await": 21.0, "%util": 87.0}
     capture = sar_d([{"md0": {}} | dict.fromkeys(DISKS, leg)] * 20)

@@ -129,6 +129,22 @@ def test_hardly_a_request_on_a_busy_disk_is_not_called_idle(report_of):
     ]
 
 
+@pytest.mark.parametrize(
+    ("disk", "is_full"),
+    [
+        (load(3740, 5.0, reads=0.0, size=256), False),
+        (load(374, 300.0, reads=0.0, size=2560), True),
+        (load(3, 5.0, reads=0.0, size=256, util=2), True),
+    ],
+    ids=["merged, and quick", "merged, and full", "on disks that are not shown"],
+)
+def test_what_is_counted_before_it_is_merged_fills_no_device(run, disk, is_full):
+    """A mapped device that nothing places, with as many requests in flight as no controller takes at once."""
+    layer = load(120000, 5.3, reads=0.0, size=8)
+    report = run(iostat([{"dm-1": layer, "dm-2": layer, "sdc": disk, "sdd": disk}] * 2))
+    assert any("dm-1" in finding.devices for finding in found(report)) is is_full
+
+
 @pytest.mark.parametrize("samples", [1, 2, 3])
 def test_a_full_disk_of_unknown_class_is_told_from_one_sample(run, samples):
     report = run(iostat([{"sdg": load(158, 165, reads=0.0, size=252)}] * samples))

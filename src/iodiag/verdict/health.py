@@ -132,11 +132,13 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         # of two numbers that differ the latency is the worse one
         return "healthy" if is_quick(state) else "not shown"
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
+    # what a layer holds is counted before it is merged: the disks below it show what they take at once
+    is_beyond &= not (series.is_stacked and series.device and series.device.members)
     if is_quick(state) and not is_beyond:
         return "healthy"
     if math.isnan(state.size_kb):
         return "not shown"
-    usual = usual_ms(series, state.size_kb, state.rate)
+    usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
         return "waiting"
@@ -160,6 +162,12 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def _usual_ms(series: DeviceSeries, state: State) -> float:
+    """What its class takes at most; what is written above a disk, to be merged, says nothing of its rate."""
+    is_merged = series.is_stacked and state.kind != "reads"
+    return usual_ms(series, state.size_kb, 0.0 if is_merged else state.rate)
 
 
 def reads_are_late(series: DeviceSeries, state: State) -> bool:
@@ -251,7 +259,7 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:
-    """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual."""
+    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual."""
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
         if any(_is_queued(series, state) for state in lasting):
@@ -259,9 +267,9 @@ def queued(view: View) -> Iterator[DeviceSeries]:
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
-    is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_full = state.util >= FULL and state.is_busy_known
     is_busy = state.util >= USED and state.at_once >= QUEUE
-    return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
+    return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
 
 
 def somebody_waits(view: View) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.array.topmost_devices import lowest
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
@@ -29,6 +30,7 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    LEAST_MOMENTS,
     QUEUED,
     blocked,
     healths,
@@ -56,6 +58,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
+"""Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
 """Tables that show whether anybody waits for I/O."""
@@ -93,6 +98,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     waiting = [(view, series) for view, series, one in seen if one == "waiting"]
     # who waits for I/O while a device is never idle waits for that one
     held = waiting or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
+    held = [*_lowest_first(held)]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
         return _of_harm(harm, findings, views, held)
@@ -129,6 +135,16 @@ def _behind(words: str, finding: Finding) -> str:
     return f"{words}: {text[0].lower()}{text[1:]}" if is_word else f"{words}: {text}"
 
 
+def _lowest_first(held: Held) -> Iterator[tuple[View, DeviceSeries]]:
+    """Devices that hold requests back, those before others that stand on them or on nothing that is known."""
+    views = dict.fromkeys(view for view, _ in held)
+    low = {view: lowest(view, [series.name for other, series in held if other is view]) for view in views}
+    ranks = [
+        (s.name not in low[view], s.is_stacked and not (s.device and s.device.members)) for view, s in held
+    ]
+    yield from (held[place] for place in sorted(range(len(held)), key=lambda place: ranks[place]))
+
+
 def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
@@ -143,7 +159,7 @@ def _of_harm(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
-    where = f" (`{first.host}`)" if len(views) > 1 and first.host else ""
+    where = _where(first.host, views)
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
@@ -162,7 +178,7 @@ def _of_harm(
     )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
-        may_be = f" {_of_waiting(*near[0])}.{may_be}"
+        may_be = f" {_of_waiting(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
@@ -186,6 +202,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     noted = [f for f in noted if not held or (_says_where(f) and _is_about(f, held))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
+        where = _where(first.host, views)
         if first.role == "cause" and first.confidence != "low" and not held:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
@@ -194,17 +211,17 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. {_behind('Note', first)}"
+            return _about(first, "open"), f"{impact}. {_behind('Note', first)}{where}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
         if is_seen:
-            return _about(first, "open", asks), f"{first.summary} The cause is not determined.{asks}"
+            return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
         is_likely = first.role == "cause" and first.confidence != "low"
         begins = "Likely" if is_likely else "Not determined; possibly"
-        return _about(first, "open", asks), _behind(begins, first) + asks
+        return _about(first, "open", asks), _behind(begins, first) + where + asks
     view, series = held[0]
-    where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
+    where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     names = tuple(dict.fromkeys(series.name for _, series in held))
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
@@ -212,6 +229,27 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
         asks = f"To settle it, run twice: `{IN_FLIGHT}`"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
     return Verdict("open", devices=names, asks=asks), text
+
+
+def _where(host: str | None, views: Sequence[View]) -> str:
+    """Which of several hosts a sentence is about, as its end."""
+    return f" (`{host}`)" if len(views) > 1 and host else ""
+
+
+def _fell(series: DeviceSeries) -> str:
+    """That a device whose latency is not shown moves a fraction in the end, as the end of a clause."""
+    kb = np.nan_to_num(series.samples.floats("kb_per_s"))
+    last = np.flatnonzero(COLLAPSE * kb > kb.max(initial=0.0))
+    left = len(kb) - 1 - int(last.max(initial=0))
+    if left < LEAST_MOMENTS or kb.max() < LEAST_MOVED_KB or series.samples.has("await_ms"):
+        return ""
+    values: Values = {"most": kb.max() / 1024, "now": float(kb[-left:].max()), "left": left}
+    text = (
+        "; it moved up to {most:.0f} MB/s, and at most {now:.0f} kB/s in the last {left} samples: if much is "
+    )
+    return say(
+        text + "left to write then (Dirty in /proc/meminfo), something above the disks holds it", values
+    )
 
 
 def _busiest(series: DeviceSeries) -> State:
@@ -233,8 +271,8 @@ def _on_host(finding: Finding, held: Held) -> Held:
     return [(view, series) for view, series in held if finding.host in (None, view.host)]
 
 
-def _of_waiting(view: View, series: DeviceSeries) -> str:
-    """What a device that holds requests back did while they waited most."""
+def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
+    """What a device that holds requests back did while they waited most; who waits may be told already."""
     busiest = _busiest(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
@@ -242,7 +280,7 @@ def _of_waiting(view: View, series: DeviceSeries) -> str:
     if shown_health(series) != "waiting":
         what = "is what tasks may wait for"
         said = somebody_waits(view)
-        waits = f"{said}, and " if said else ""
+        waits = f"{said}, and " if said and not is_told else ""
     elif busiest.kind == "stuck":
         what = "completed no request"
     elif busiest.at_once < QUEUED:
@@ -394,6 +432,7 @@ def _why(views: Sequence[View]) -> str:
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
+        untimed += _fell(first)
         return say(
             f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import ALIKE, are_alike
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
 from iodiag.analysis.load.device_traits import (
@@ -569,16 +569,29 @@ def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[s
     return sorted(found, key=lambda one: -weighted.or_zero(weighted.mean(one[1], "kb_per_s")))
 
 
+_CARRIED = 0.9
+"""Share of the bytes of a layer that disks move which may carry it: the rest is in flight or elsewhere."""
+
 _ABOVE = "its requests wait, but none of the disks below does: the wait is above them"
 
 
 def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:
-    """Whether one of the disks below, where any is seen, is full and waits as well."""
+    """Whether one of the disks below, where any is seen, is full and waits as well.
+
+    Where nothing says which are below, all disks are that move as much together: what is counted before it is
+    merged fills no device.
+    """
     reports = report_keys(level.rows)
     seen = False
-    for leaf in series.leaves:
-        own = view.series(leaf.name)
-        if own is None or own.name == series.name:
+    below = [own for leaf in series.leaves if (own := view.series(leaf.name)) is not None]
+    if _is_unplaced(series):
+        below = disks_of(view)
+        moved = (own.samples[np.isin(report_keys(own.samples), reports)] for own in below)
+        moved_kb = sum(weighted.or_zero(weighted.mean(rows, "kb_per_s")) for rows in moved)
+        if not moved_kb >= _CARRIED * weighted.mean(level.rows, "kb_per_s"):
+            return True
+    for own in below:
+        if own.name == series.name:
             continue
         rows = prepared(own)
         rows = rows[np.isin(report_keys(rows), reports)]

@@ -259,31 +259,45 @@ def _use(disk: Table) -> Columns:
 
 
 def _recounted(disk: Table) -> Table:
-    """With the busy share from the depth where %util is far below what a like sample of the device shows.
+    """With the busy share from the depth where %util misses most of the time of one request at a time.
 
-    Kernels 5.0 to 5.6 count a tick where a request starts or ends: of one request at a time most of the time
-    is missing, while rate, latency and size tell that the load is the same. All samples are compared.
+    Kernels 5.0 to 5.6 count a tick where a request starts or ends. A sample of the same rate, latency and
+    size shows it; or all samples do, with exactly one in flight on average: bursts of several that come to
+    just that in each of them would be chance.
     """
     util, depth = disk.floats("util"), disk.floats("depth")
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)
     is_low, is_sound = is_one & (_MISSED * util < depth) & (util > 0), is_one & (_ALONE * util >= depth)
-    if not is_low.any() or not is_sound.any():
+    if not is_low.any():
         return disk
-    compared = np.flatnonzero(is_low | is_sound)
-    codes = numbered(disk["device"])[0][compared]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates = [disk.floats(name)[compared] for name in ("ios_per_s", "await_ms", "kb_per_s")]
-        logs = np.log(np.stack(rates)) / _LIKE
-    is_missed = np.zeros(len(compared), dtype=np.bool_)
-    for shift in (0.0, 0.5):  # what falls on either side of a step of one is within a step of the other
-        steps = np.vstack([codes, np.nan_to_num(np.floor(logs + shift), neginf=-1e6)]).T
-        number = np.unique(steps, axis=0, return_inverse=True)[1].reshape(-1)
-        is_missed |= is_low[compared] & np.isin(number, number[is_sound[compared]])
-    util = util.copy()
-    util[compared[is_missed]] = np.minimum(depth[compared[is_missed]], 1.0)
+    codes = numbered(disk["device"])[0]
+    is_pinned = is_low & (np.abs(depth - 1) <= _PINNED) & (np.abs(disk.floats("queue_depth") - 1) <= _PINNED)
+    counts, active = (np.bincount(codes, weights=rows) for rows in (is_pinned, ~disk["is_idle"]))
+    is_always = (counts >= _LEAST_PINNED) & (counts == active)
+    is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
+    util = np.where(is_missed, np.minimum(depth, 1.0), util)
     is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
+
+def _are_as_sound(
+    disk: Table, codes: npt.NDArray[np.intp], is_low: npt.NDArray[np.bool_], is_sound: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """The low samples of the rate, latency and kB/s of a sound one of the same device."""
+    found = np.zeros(len(disk), dtype=np.bool_)
+    compared = np.flatnonzero(is_low | is_sound) if is_sound.any() else np.flatnonzero(is_sound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = [disk.floats(name)[compared] for name in ("ios_per_s", "await_ms", "kb_per_s")]
+        logs = np.log(np.stack(rates)) / _LIKE
+    for shift in (0.0, 0.5):  # what falls on either side of a step of one is within a step of the other
+        steps = np.vstack([codes[compared], np.nan_to_num(np.floor(logs + shift), neginf=-1e6)]).T
+        number = np.unique(steps, axis=0, return_inverse=True)[1].reshape(-1)
+        found[compared] |= is_low[compared] & np.isin(number, number[is_sound[compared]])
+    return found
+
+
+_PINNED, _LEAST_PINNED = 0.05, 3
+"""How far from one in flight the mean of one request at a time is, and the samples that are no chance."""
 
 _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1
 """Mean numbers in flight of one request at a time most of the time; times that %util falls short of it; and

@@ -48,7 +48,7 @@ def tables(
     found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]
 ) -> Iterator[SampleTable | ParseNote]:
     """The tables of a text, samples and averages apart; a note where a table of several lacks rows."""
-    hosts = [block.origin.host for block in found.blocks.patterns]
+    hosts = [found.host_of(block.origin) for block in found.blocks.patterns]
     names = list(dict.fromkeys(hosts))
     front = _Front(
         name=found.name,

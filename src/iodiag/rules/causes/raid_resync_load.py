@@ -11,6 +11,9 @@ Where a listing says that a member is rebuilt, the array has less redundancy unt
 Why it matters: it competes with the real work, lasts for hours, and looks like a load that no
 process makes; conclusions about small writes or slow members drawn meanwhile are void.
 
+A resync that is less than a fifth of what the members do, in kB/s and in requests/s, is told for information:
+without it the rest gains at most a quarter.
+
 When it is wrong: a backup that reads all members directly at the same pace looks the same, as does
 a copy between two volumes that lie on the same disks in the same way. Reads through one member
 after another (a dd of each disk) do not, since they are not alike.
@@ -29,10 +32,12 @@ from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
 from iodiag.analysis.array.resync import (
     ALIKE,
+    MATERIAL,
     Unasked,
     is_rebuild,
     is_recovering,
     read_spread,
+    share_of_load,
     suspected,
     unasked,
     window,
@@ -90,6 +95,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     is_enough = is_sustained(rows) or float(values["requests"]) >= limits.least_requests
     is_own = bool(activity) or not array.shared
     sure = grading.confidence(points, at_most="high" if is_enough and is_own else "low")
+    is_beside = not float(values["share"]) >= 100 * MATERIAL
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     target = _target(view, array, values)
     legs = (*(leg.name for leg in array.legs), *((target.name,) if target else ()))
@@ -97,12 +103,15 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     if target is not None:
         values |= {"target": target.name, "target_kb": weighted.mean(target.samples, "write_kb_per_s")}
     return RULE.finding(
-        severity="warning" if competes or is_degraded else "notice",
+        severity="warning" if is_degraded else "info" if is_beside else "warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
         **grading.when(rows),
         summary=say(
-            (_COMPETES if competes else _ALONE) + _ONTO * bool(target) + _UNTIL * is_degraded, values
+            (_BESIDE if is_beside else _COMPETES if competes else _ALONE)
+            + _ONTO * bool(target)
+            + _UNTIL * is_degraded,
+            values,
         ),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
         refutes=(
@@ -184,6 +193,7 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
         "most": max(reads),
         "apart": 100 * float(np.median(read_spread(array)[rows["place"]])),
         "asked": weighted.or_zero(paid.read_kb),
+        "share": 100 * float(np.median(share_of_load(array, rows))),
         "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
         "written": weighted.or_zero(paid.write_kb),
         "size": quotient(moved, ios),
@@ -233,6 +243,10 @@ _COMPETES = (
 _ALONE = (
     "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
     "{asked} kB/s are read from it."
+)
+_BESIDE = (
+    "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; at {share:.0f} % of what "
+    "they do, it slows the rest little."
 )
 _ONTO = " {target} is written {target_kb} kB/s, as fast as each of them is read: it is rebuilt."
 _UNTIL = " It runs with {active} of {slots} members until that ends."

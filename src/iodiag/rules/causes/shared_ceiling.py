@@ -93,8 +93,8 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "within": 100 * found.within,
     }
     is_of_bytes = found.column == "kb_per_s"
-    held = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_of_bytes else "complete {rate:,.0f} requests/s"
-    total = "{mb:.1f} MB/s" if is_of_bytes else "{rate:,.0f} requests/s"
+    held = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_of_bytes else "complete {rate:.0f} requests/s"
+    total = "{mb:.1f} MB/s" if is_of_bytes else "{rate:.0f} requests/s"
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",

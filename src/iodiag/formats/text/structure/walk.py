@@ -38,6 +38,7 @@ from iodiag.formats.text.structure.open_table import (
     take_numbers,
     width_of,
 )
+from iodiag.formats.text.structure.phases import host_heading
 from iodiag.formats.text.structure.repeats import Repeats
 from iodiag.formats.types import Line, Lines
 
@@ -154,10 +155,14 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
     if command := _grammar.command(line):
         close(found, state, index)
         started = _clock.parse_line(command.when) if command.when else _unused_clock(state)
-        _begin(
-            found, state, index, Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
-        )
+        run = Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
+        _begin(found, state, index, run)
         found.classes[index] = CLASS["banner"]
+        return True
+    if not found.origins[-1].host and (heading := host_heading(line)):
+        close(found, state, index)
+        _begin(found, state, index, Origin(0, 0, heading=heading))
+        leave_words(state, index)
         return True
     if tool := foreign_tool(line, words):
         close(found, state, index)
@@ -219,7 +224,11 @@ def _clock_line(found: Walk, state: WalkState, index: int, clock: Clock) -> None
 def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
     previous = found.origins[-1]
-    origin = replace(origin, collector=origin.collector or previous.collector)
+    origin = replace(
+        origin,
+        collector=origin.collector or previous.collector,
+        heading=origin.heading or previous.heading,
+    )
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
         found.origins.append(replace(origin, index=previous.index + 1, line=index))

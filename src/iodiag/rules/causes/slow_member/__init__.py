@@ -35,7 +35,7 @@ import numpy as np
 from iodiag.analysis.array.busier_siblings import Busier, busier_siblings
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
-from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
 from iodiag.analysis.host.disk_health import reported
@@ -98,10 +98,11 @@ def _disk(view: View, name: str) -> str:
 
 
 def _resync_reports(view: View) -> Keys:
-    """Reports in which some array of the host is resyncing: its disks may carry legs of others."""
+    """Reports in which a resync is a good part of what disks do, which may carry legs of other arrays."""
     found = [np.zeros(0, dtype=np.int64)]
     for array in arrays(view):
         rows = array.rows[resyncing(array)]
+        rows = rows[share_of_load(array, rows) >= MATERIAL]
         if len(rows):
             found.append(report_keys(rows))
     return np.unique(np.concatenate(found))
@@ -218,11 +219,13 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
+    points += bool(rest)  # another set of peers shows the same disk
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
     said += reported(view, (disk,))
     values = template_values(first.found)
+    values["slow"] = first.slow if first.slow == disk else f"{first.slow} on {disk}"
     is_paid = any(_is_paid(case, limits) for case in cases)
     severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
     slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
