@@ -134,8 +134,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     if is_quick(state) and not is_beyond:
         return "healthy"
-    if math.isnan(state.size_kb):
-        return "not shown"
+    if math.isnan(state.size_kb) and not is_hardly_used(state):
+        is_slow = latency > CALM * usual_ms(series, STREAM_KB)
+        return "waiting" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
@@ -145,7 +146,8 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if latency > CALM * usual:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
-    if is_beyond:
+    # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
+    if is_beyond or (is_parallel and latency > usual and state.util >= USED and state.at_once < QUEUED):
         return "waiting"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
