@@ -5,11 +5,12 @@ writes, at the same time or in turns; pages that come back from swap at 10 MB/s 
 and more into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of
 swapping the traffic of a device tells that lsblk or /proc/swaps names as swap; where nothing does, one that
 moves exactly one page at a time both ways, of which the disk below merges writes alone, is possibly swap.
-Large amounts are believed from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s,
-where tasks wait for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or a task
-is blocked, or it is a third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back; pages
-that only leave are no shortage where more memory is free or cache than lies in swap, and pages that only come
-back are one where they are nearly all that is paged, tasks wait, and there is no such room.
+Large amounts are believed from one sample, small ones from three on; fewer samples, and amounts below 1
+MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or
+a task is blocked, or it is a third and most of the CPUs' time is iowait. Both ways means that a fifth of
+what is swapped comes back; pages that only leave are no shortage where more memory is free or cache than
+lies in swap, and pages that only come back are one where they are nearly all that is paged, tasks wait, and
+there is no such room.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 

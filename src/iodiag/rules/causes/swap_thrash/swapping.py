@@ -99,7 +99,7 @@ def page_traffic(view: View, limits: Limits) -> tuple[DeviceSeries, DeviceSeries
 
 
 _EXACT_KB, _FEW, _MOST = 0.01, 0.1, 0.5
-"""How far from a page its printed size may be; shares of the requests of a direction that are few and most."""
+"""How far from a page a printed size may be; shares of the requests of a direction that are few and most."""
 
 
 def _carries(disk: Table, pages: Table) -> bool:
