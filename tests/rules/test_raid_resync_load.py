@@ -66,6 +66,25 @@ def test_a_resync_beside_far_more_work_is_context(report_of, read, activity, sev
     assert finding.severity == severity
 
 
+@pytest.mark.parametrize(
+    ("merges", "util", "severity", "said"),
+    [
+        (34900.0, 30.0, "notice", "merged from pieces of 4.0 kB"),
+        (34900.0, 80.0, "warning", "merged from pieces of 4.0 kB"),
+        (900.0, 30.0, "notice", "average 124.1 kB; md works in units of 64 kB, which merge"),
+    ],
+    ids=["pages", "pages on busy disks", "large reads"],
+)
+def test_what_the_members_read_is_told_by_what_it_was_merged_of(report_of, merges, util, severity, said):
+    leg = {"r/s": 1164.0, "rkB/s": 144400.0, "rrqm/s": merges, "r_await": 1.2, "aqu-sz": 1.4, "%util": util}
+    written = {"w/s": 14.0, "wkB/s": 1795.0}
+    (finding,) = findings(report_of(run(written, leg, samples=3), MDSTAT.format(activity=""), rules=[RULE]))
+    assert finding.severity == severity
+    assert "0 kB/s are read from it and 1,795 kB/s are written to it" in finding.summary
+    (size,) = [item for item in finding.evidence if "kB" in item.text and said in item.text]
+    assert size.weighs == ("for" if merges > 1000 else "context")
+
+
 def test_sar_shows_it_too(report_of):
     leg = {"tps": 73.0, "rkB/s": 62000.0, "areq-sz": 849.0, "aqu-sz": 1.5, "await": 21.0, "%util": 87.0}
     capture = sar_d([{"md0": {}} | dict.fromkeys(DISKS, leg)] * 20)

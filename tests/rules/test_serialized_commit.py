@@ -209,3 +209,16 @@ def test_no_flush_at_all_does_not_clear_small_writes_one_at_a_time(report_of):
     calm = report_of(run(SYNC | {"w_await": 0.5, "aqu-sz": 0.06, "%util": 6.0}), rules=[RULE])
     assert only(calm) is None
     assert outcome(calm).status == "clear"
+
+
+@pytest.mark.parametrize(
+    ("upper", "devices"),
+    [(4.0, ("dm-1",)), (3.9999, ("dm-1",)), (3.6, ("dm-1", "bcache0"))],
+    ids=["whole pages", "whole pages, rounded", "a log above as well"],
+)
+def test_of_two_layers_the_slow_one_with_empty_writes_is_named(report_of, upper, devices):
+    quick = {"w/s": 34241.0, "wkB/s": upper * 34241, "w_await": 0.034, "aqu-sz": 1.17, "%util": 100.0}
+    slow = {"w/s": 1320.0, "wkB/s": 1320 * 3.58, "w_await": 0.757, "aqu-sz": 1.0, "%util": 99.0}
+    finding = only(report_of(iostat([{"dm-1": slow, "bcache0": quick}] * 3, None), rules=[RULE]))
+    assert finding.devices == devices
+    assert "dm-1 takes 1,320 writes/s" in finding.summary

@@ -307,6 +307,46 @@ def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
     assert (finding.title == "A burst fills the device") is ("burst" in said)
 
 
+DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "severity"),
+    [
+        ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains, 1 s of samples: writes of 118 kB", "notice"),
+        ([DRAINED | {"aqu-sz": 90}], "is full: writes of 118 kB take 254 ms with 90", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is full: writes", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6}] * 3, "is full: writes of 118 kB take 254 ms with 96.52", "warning"),
+    ],
+    ids=["drains", "the queue agrees", "no idle time", "a backlog drains once"],
+)
+def test_a_backlog_that_drains_is_told_by_the_printed_queue(run, rows, said, severity):
+    (finding,) = found(run(iostat([{"xvdj": row} for row in rows])))
+    assert said in finding.summary
+    assert finding.severity == severity
+
+
+MEAN_ONLY = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "said"),
+    [
+        ((17, 6), (9, 512), "mixed requests of 181 kB take 1.03 s"),  # few large writes, many small reads
+        ((3, 64), (97, 128), "writes of 126 kB take 1.03 s"),  # nearly all requests, nearly all bytes
+        ((60, 64), (60, 64), "mixed requests of 64 kB take 1.03 s"),
+    ],
+)
+def test_a_mean_latency_is_that_of_a_direction_with_nearly_all_bytes_and_requests(run, reads, writes, said):
+    rate, moved = reads[0] + writes[0], reads[0] * reads[1] + writes[0] * writes[1]
+    row = (
+        f"sdb 0.00 0.00 {reads[0]:.2f} {writes[0]:.2f} {reads[0] * reads[1]:.2f} {writes[0] * writes[1]:.2f} "
+    )
+    row += f"{2 * moved / rate:.2f} {rate * 1.033:.2f} 1033.43 {1000 / rate:.2f} 100.00\n"
+    (finding,) = found(run(MEAN_ONLY + row))
+    assert said in finding.summary
+
+
 def test_a_burst_without_a_clock_has_its_numbers(run):
     calm = [CALM | {"rrqm/s": 0.37 * n} for n in range(9)]
     timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, *calm[4:]]])

@@ -492,6 +492,30 @@ def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
     assert state_of(iostat([{"nvme0n1": load(300000, 0.2, size=4)}] * 3)) == "healthy"
 
 
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        (load(444, 2.76, size=46, reads=0, util=75), "open"),
+        (load(444, 0.9, size=46, reads=0, util=40), "healthy"),  # as quick as its class is
+        (load(100, 2.76, size=46, reads=0, util=20), "healthy"),  # seldom busy
+        (load(2137, 2.76, size=46, reads=0, util=90), "healthy"),  # a queue explains it
+        (load(700, 2.2, size=1024, reads=0, util=90), "healthy"),  # large writes take as long
+    ],
+    ids=["slow", "quick", "seldom busy", "a queue", "large"],
+)
+def test_flash_that_is_slow_with_one_or_two_in_flight_is_not_healthy(row, state):
+    assert state_of(iostat([{"nvme0n1": row}] * 5, cpu=IDLE_CPU)) == state
+
+
+def test_requests_whose_bytes_are_not_counted_are_not_called_small():
+    row = load(31.8, 115.4, reads=0, util=96) | {"wkB/s": 0.0}
+    report = report_of(iostat([{"cciss/c0d0": row}], cpu=None))
+    assert report.verdict.state == "open"
+    assert "31.80 writes/s, 3.8" in report.headline
+    assert "small" not in report.headline
+    assert "kB" not in report.headline
+
+
 @pytest.mark.parametrize(("wait", "depth", "state"), [(43, 0.5, "unknown"), (14, 0.2, "healthy")])
 def test_longer_than_any_healthy_disk_takes_is_not_healthy_without_a_queue(wait, depth, state):
     slow = load(12, wait, size=9.6, reads=0.5, util=100 * depth / 1.2)

@@ -136,8 +136,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
     if is_quick(state) and not is_beyond:
         return "healthy"
-    if math.isnan(state.size_kb):
-        return "not shown"
+    if math.isnan(state.size_kb) and not is_hardly_used(state):
+        is_slow = latency > CALM * usual_ms(series, STREAM_KB)
+        return "waiting" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
     usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
@@ -147,7 +148,8 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if latency > CALM * usual:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
-    if is_beyond:
+    # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
+    if is_beyond or (is_parallel and latency > usual and state.util >= USED and state.at_once < QUEUED):
         return "waiting"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open

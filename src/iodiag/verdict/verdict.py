@@ -30,6 +30,7 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    FULL,
     LEAST_MOMENTS,
     QUEUED,
     blocked,
@@ -284,7 +285,8 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
     elif busiest.kind == "stuck":
         what = "completed no request"
     elif busiest.at_once < QUEUED:
-        what = "is never idle, though one or two requests are in flight: its latency bounds what so few ask"
+        busy = "never idle, though" if busiest.util >= FULL else "busy most of the time, and"
+        what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
         what = "has requests waiting in its queue"
     did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"

@@ -61,6 +61,21 @@ def meaning(word: str) -> tuple[str | None, float]:
     return f"{DIRECTION[direction]}_kb_per_s" if direction else "kb_per_s", PER_UNIT[unit]
 
 
+@pytest.mark.parametrize(
+    ("header", "is_one"),
+    [
+        (X3.replace(":         rrqm/s", ":rrqm/s"), True),
+        ("avg-cpu:%user   %nice %system %iowait  %steal   %idle", True),
+        ("Device:sda 0.00 full of writes", False),
+        ("Disk:rrqm/s wrqm/s r/s w/s", False),
+    ],
+)
+def test_a_header_whose_first_word_lost_the_blank_behind_it_is_one(header: str, is_one: bool):
+    found = layout(tuple(header.split()))
+    assert (found is not None) is is_one
+    assert found is None or found == layout(tuple(header.replace(":", ": ").split()))
+
+
 @pytest.mark.parametrize("unit", ["sec", "kB", "MB"])
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("device", ["Device:", "Device"])

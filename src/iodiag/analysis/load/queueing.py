@@ -101,7 +101,10 @@ class Level:
 
     @cached_property
     def told(self) -> Told:
-        """Of the direction that waits, where the mean describes neither or hides it; Little's law holds."""
+        """Of the direction that waits, where the mean describes neither or hides it.
+
+        Little's law holds, but for a backlog that drains: of it no more is in flight than the queue shows.
+        """
         if self.direction == "mixed requests":
             return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
         own = self._way(self.direction)
@@ -132,7 +135,7 @@ class Level:
             float((span * data).sum()) / self.span for data in (*columns, in_flight(self.rows, way))
         )
         each = rate or math.nan
-        return Told(direction, rate, kb / each, held, 1000 * held / each)
+        return Told(direction, rate, kb / each, min(held, self.depth), 1000 * held / each)
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""

@@ -54,7 +54,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.request_columns import HALF_DIGIT, LITTLE
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
@@ -372,12 +372,21 @@ def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
     if len(rows) >= limits.lasting:
         return False
+    if is_backlog(rows, limits):
+        return True
     share = rows.floats("span").sum() / prepared(series).floats("span").sum()
     places = np.searchsorted(series.samples["sample"], rows["sample"])
     around = [places.min() - 1, places.max() + 1]
     if share < limits.share / 100 or around[0] < 0 or around[1] >= len(series.samples):
         return bool(share < limits.share / 100)
     return bool((series.samples.floats("util")[around] < STEADY).all())
+
+
+def is_backlog(rows: Table, limits: Limits) -> bool:
+    """Whether requests waited for longer in all than samples with idle time had them in the queue."""
+    held, span = rows.floats("ios_per_s") * rows.floats("latency_ms") / 1000, rows.floats("span")
+    is_beyond = (rows.floats("depth") * span).sum() < LITTLE * (held * span).sum()
+    return bool(is_beyond and (rows.floats("util") < limits.full_util / 100).all())
 
 
 LONGEST_BURST_S = 60.0
@@ -707,6 +716,8 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "flat latency"
     latency = _slower_way_ms(level)
     solid_most = SOLID_MOST_MS + level.size_kb / SERVICE["network"].usual_kb_per_ms
+    if class_of(series) == "nvme":
+        solid_most = usual_ms(series, level.size_kb)
     most = solid_most if is_solid else PLAUSIBLE * SPINDLE_MS
     if level.busy_depth <= limits.one_at_a_time and latency <= most:
         yield "one at a time"

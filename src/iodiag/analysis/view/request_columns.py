@@ -93,6 +93,7 @@ def _derived(disk: Table) -> Columns:
     for step in (
         _reads_alone,
         _totals,
+        _other_rates,
         _directions,
         _merges,
         _sizes,
@@ -151,6 +152,29 @@ def _rates_of_others(disk: Table) -> Floats:
     return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
 
 
+def _other_rates(disk: Table) -> Columns:
+    """Where bytes by size and busy time by svctm agree with each other, and not with the requests: theirs.
+
+    Which direction is misprinted nothing tells. `doubtful_ios_per_s` is the rate that is not believed.
+    """
+    if not {"svctm_ms", "request_size_kb"} <= set(disk.names):
+        return {}
+    service, ios = disk.floats("svctm_ms"), disk.floats("ios_per_s")
+    by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
+    by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
+    is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
+    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
+    columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
+    for name in ("reads_per_s", "writes_per_s"):
+        columns[name] = np.where(is_odd, np.nan, disk.floats(name))
+    return columns
+
+
+_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+
+
 def _directions(disk: Table) -> Columns:
     """Requests of either direction; with bytes in one alone, all requests are of that direction."""
     columns: Columns = {}
@@ -180,20 +204,27 @@ def _merges(disk: Table) -> Columns:
 
 def _sizes(disk: Table) -> Columns:
     columns: Columns = {}
-    for size, rate, moved in (
-        ("read_size_kb", "reads_per_s", "read_kb_per_s"),
-        ("write_size_kb", "writes_per_s", "write_kb_per_s"),
-        ("size_kb", "ios_per_s", "kb_per_s"),
-    ):
-        columns[size] = _printed_where_rounded(disk, size, _per(disk.floats(moved), disk.floats(rate)), moved)
-    return columns
+    for way in _DIRECTIONS[:2]:
+        own = disk.floats(f"{way}_request_size_kb")
+        columns[f"{way}_size_kb"] = _size(disk, f"{way}_kb_per_s", f"{way}s_per_s", own)
+    ios, printed = disk.floats("ios_per_s"), disk.floats("request_size_kb")
+    if np.isnan(printed).any():
+        moved = np.zeros(len(disk))
+        for way in _DIRECTIONS[:2]:
+            moved = moved + _or_nothing(columns[f"{way}_size_kb"]) * disk.floats(f"{way}s_per_s")
+        printed = np.where(np.isnan(printed), _per(moved, ios), printed)
+    return columns | {"size_kb": _size(disk, "kb_per_s", "ios_per_s", printed)}
 
 
-def _printed_where_rounded(disk: Table, size: str, derived: Floats, moved: str) -> Floats:
-    """Bytes per request; as printed where so few bytes moved that MB/s in hundredths round them away."""
-    printed = disk.floats({"size_kb": "request_size_kb"}.get(size, size.replace("_size", "_request_size")))
-    is_rounded = (disk.floats(moved) <= LITTLE_KB_PER_S) & (np.abs(derived - printed) > 0.05 * printed)
-    return np.where(is_rounded & (printed > 0), printed, derived)
+def _size(disk: Table, bytes_of: str, rate: str, printed: Floats) -> Floats:
+    """Bytes per request; as printed where so few bytes moved that MB/s in hundredths round them away.
+
+    Unknown where requests have no bytes at all: these are not counted, or are flushes.
+    """
+    moved = disk.floats(bytes_of)
+    derived = _per(moved, disk.floats(rate))
+    is_rounded = (moved <= LITTLE_KB_PER_S) & (np.abs(derived - printed) > 0.05 * printed)
+    return np.where(is_rounded & (printed > 0), printed, np.where(derived > 0, derived, np.nan))
 
 
 def _waits_per_completed(disk: Table) -> Columns:
@@ -308,13 +339,16 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
     Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well.
+    before, and so may part of a backlog that drains: then the samples on either side have to say so as well.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
     if not is_short.any():
         return is_short
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
-    is_within = wait <= 1000 * np.where(np.isnan(length), 1.0, length)
+    length_ms = 1000 * np.where(np.isnan(length), 1.0, length)
+    longest = np.fmax(wait, np.fmax(disk.floats("read_await_ms"), disk.floats("write_await_ms")))
+    is_drained = (longest > _BACKLOG * length_ms) & (depth >= _LEFT * held)
+    is_within = (wait <= length_ms) & ~is_drained
     codes = numbered(disk["device"])[0]
     runs = np.zeros(len(disk), dtype=np.int8)
     same = is_short[1:] & is_short[:-1] & (codes[1:] == codes[:-1])
@@ -324,6 +358,11 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     in_run[1:] |= in_run[:-1] & same
     in_run[:-1] |= in_run[1:] & same
     return np.asarray(is_short & (is_within | in_run))
+
+
+_BACKLOG, _LEFT = 0.1, 1 / 3
+"""Share of a sample that requests wait from which many may have begun before it; and share of rate times
+latency that the queue of a backlog has while it drains, if that takes as long as they had waited."""
 
 
 def _while_busy(disk: Table, name: str) -> Floats:

@@ -44,7 +44,10 @@ _HEADERS = (
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
-    """The Layout of an avg-cpu or device header."""
+    """The Layout of an avg-cpu or device header; a forum may drop the blank behind its first word's colon."""
+    first, _, glued = words[0].partition(":")
+    if glued and first in ("Device", "avg-cpu"):
+        words = (f"{first}:", glued, *words[1:])
     if words[0][-1] in ":：" and len(words) > 3 and all(word in CPU_WORDS for word in words[1:]):
         return _cpu(words[1:])
     if words[0] in _DEVICE and len(words) > 1:

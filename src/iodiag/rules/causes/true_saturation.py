@@ -18,7 +18,8 @@ notice; so it is for writes where user and system work take all CPU time in ever
 large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. A sample or
-two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
+two between calm ones are a burst, and are called one; so is a backlog that drains, where requests waited for
+longer in all than a device with idle time had them queued. A stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -48,6 +49,7 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
     Load,
+    is_backlog,
     is_burst,
     is_passing,
     longest_contiguous,
@@ -109,7 +111,8 @@ def _finding(
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown
         length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
-        summary = summary.replace(": ", f" in a burst{length}: ", 1)
+        what = "while a backlog drains" if is_backlog(rows, limits) else "in a burst"
+        summary = summary.replace(": ", f" {what}{length}: ", 1)
     above = tuple(layers_above(view, series, lead))
     return RULE.finding(
         severity="notice"

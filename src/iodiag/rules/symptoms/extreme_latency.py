@@ -145,7 +145,7 @@ def _flushing(samples: Table) -> Floats:
     Without columns of flushes, requests smaller than a block show that some of them carry no data.
     """
     ios, writes = samples.floats("ios_per_s"), samples.floats("writes_per_s")
-    is_empty = (samples.floats("size_kb") < FLUSH_KB) & (writes >= 0.5 * ios)
+    is_empty = ~(samples.floats("size_kb") >= FLUSH_KB) & (writes >= 0.5 * ios)
     is_usual = is_empty | (samples.floats("flushes_per_s") >= 0.5 * ios)
     flush = samples.floats("flush_await_ms")
     flush = np.fmin(np.where(flush > 0, flush, SLOWEST_FLUSH_MS), SLOWEST_FLUSH_MS)

@@ -115,6 +115,11 @@ class Chain:
     util: float = float("nan")
     at_once: float = float("nan")
 
+    @property
+    def has_empty(self) -> bool:
+        """Whether its mean write is less than a page, by more than rounding: each fsync adds an empty one."""
+        return self.write_kb < _LESS * KB_PER_PAGE
+
     def bounds_work(self, limits: Limits) -> bool:
         """Whether it is full with slow writes that come one after the other: somebody waits for each."""
         return bool(
@@ -184,7 +189,14 @@ def judge(view: View, limits: Limits) -> Judgement:
         serial = [chain for chain in serial if chain.bounds_work(limits)]
     known = topmost(view, {chain.series.name for chain in serial})
     chains += [chain for chain in serial if chain.series.name in known]
-    chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
+    # of writes one at a time those of a log come first, then those that take longest
+    chains.sort(
+        key=lambda chain: (
+            (chain.is_signature, -chain.has_empty, -chain.write_await_ms)
+            if chain.is_signature
+            else (False, -chain.occupancy)
+        )
+    )
     witnesses = _witnesses(view, chains, limits)
     if chains:
         return _of_devices(view, chains, witnesses, limits)
@@ -198,12 +210,11 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
         return Judgement(witnesses=witnesses, reason=reason)
     is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.run_queue_bursts)
     is_bound = first.bounds_work(limits)
-    if first.is_signature and not is_waiting and not is_bound and first.write_kb >= KB_PER_PAGE:
+    if first.is_signature and not is_waiting and not is_bound and not first.has_empty:
         reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
         return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
     points = 1 + 2 * (is_bound or not first.is_signature)
-    # a mean below a page betrays the empty write that each fsync adds
-    is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
+    is_full = first.has_empty if first.is_signature else first.occupancy >= limits.full_occupancy
     points += is_full
     points += _outside_points(witnesses, limits)
     if points < 1:
@@ -215,7 +226,8 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
     elif first.is_inferred and not is_waiting and (not _holds_flushes(view) or (cpu is None and points < 6)):
         at_most = "low"
     sure = confidence(points, at_most=at_most)
-    kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
+    alike = (first.is_signature, first.is_signature and first.has_empty)
+    kept = tuple(one for one in chains if (one.is_signature, one.is_signature and one.has_empty) == alike)
     return Judgement(kept, witnesses, sure)
 
 
@@ -274,6 +286,10 @@ def _writes_only(view: View) -> bool:
         return True
     read, written = weighted.mean(paging, "pgpgin_kb_per_s"), weighted.mean(paging, "pgpgout_kb_per_s")
     return bool(written > 0 and not read > 0.05 * written)
+
+
+_LESS = 0.99
+"""Share of a page that a printed mean of whole pages has at the least."""
 
 
 @cached
