@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import iodiag
 from iodiag.analysis.load import queueing
+from iodiag.analysis.load.load_sentences import template_values
 from iodiag.analysis.load.queueing import (
     LEVEL_GAP,
     LEVEL_SPAN,
@@ -284,6 +285,30 @@ def test_a_disk_without_idle_time_below_an_array_forbids_the_false_alarm():
     assert verdicts(text, context, device="md0") == ["indeterminate"]
     text = iostat([{"md0": load(100, 20), **legs, "sda": calm}] * 20)
     assert verdicts(text, context, device="md0") == ["false alarm"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "disk", "expected"),
+    [
+        (4, load(120, 4, util=30), "approaching"),  # a small write takes two of four disks: (4 + 1) / 2
+        (16, load(120, 30, util=76), "approaching"),  # the disks have some time left
+        (16, load(120, 60, util=98), "saturated"),
+        (1.6, load(120, 5, util=33), "false alarm"),
+        (1.6, load(120, 7, util=66), "indeterminate"),  # less than twice as much is left
+    ],
+)
+def test_a_write_with_parity_takes_several_of_the_disks_that_are_seen(depth, disk, expected):
+    legs = dict.fromkeys(("sda", "sdb", "sdc", "sdd"), disk)
+    text = iostat([{"md0": load(100, 10 * depth, reads=0.0, util=99), **legs}] * 20)
+    context = array("raid5", *legs)
+    assert verdicts(text, context, device="md0") == [expected]
+    view = view_of(text, context)
+    (found,) = classify(view, view.series("md0"), LIMITS)
+    values = template_values(view.series("md0"), found)
+    assert values["spread_over"] == 4
+    if expected == "approaching":
+        # no more than the busiest disk has left
+        assert values["gain"] == pytest.approx(min(100 * (100 / disk["%util"] - 1), 200 / (depth - 1)))
 
 
 def test_latency_of_larger_requests_is_not_compared():

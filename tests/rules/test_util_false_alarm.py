@@ -92,6 +92,12 @@ def test_the_array_speaks_for_its_members(run):
     assert values(finding)["most"] == pytest.approx(21)
 
 
+def test_disks_that_are_half_busy_leave_too_little(run):
+    below = dict.fromkeys(DISKS, load(120, 6.7, util=66))
+    text = iostat([{"md0": load(55, 29, reads=0.0, util=99), **below}] * 20)
+    assert not found(run(text, array("raid10", *DISKS)))
+
+
 def test_sar_shows_it_as_well(run):
     row = {"tps": 240.0, "rkB/s": 960.0, "areq-sz": 4.0, "aqu-sz": 0.94, "await": 3.9, "%util": 93.0}
     (finding,) = found(run(sar_d([{"sda": row}] * 20), lsblk(("sda", False))))

@@ -75,8 +75,8 @@ that a deeper one moved no more kB, whatever their size."""
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
 
-HOT = 0.8
-"""Busy share of a disk from which the array above it has little headroom."""
+HOT = 0.5
+"""Busy share of a disk from which less than twice as much is left of the array above it: it is not calm."""
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
@@ -204,6 +204,11 @@ class Load(NamedTuple):
     below: tuple[Disk, ...] = ()
     reason: str = ""
     waiting: Told | None = None
+
+    @property
+    def hottest(self) -> Disk | None:
+        """The busiest disk under a spread device, which bounds what it can do."""
+        return max(self.below, key=lambda disk: disk.util, default=None)
 
     @property
     def said(self) -> Told:
@@ -416,6 +421,7 @@ def _facts(
     ]
     lower = max(below, key=lambda other: other.busy_depth, default=None)
     at_best = _at_best(steady, unloaded)
+    disks = _disks_below(view, series, level)
     return Load(
         level=level,
         unloaded=unloaded,
@@ -423,10 +429,10 @@ def _facts(
         higher=max(above, key=lambda other: other.busy_rate, default=None),
         elasticity=elasticity(lower, level) if lower else float("nan"),
         servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
-        spindles=spindles(series, writes=level.direction == "writes"),
+        spindles=spindles(series, writes=level.direction == "writes", parity=bool(disks)),
         parallel=_parallel(series, level, at_best),
         at_best=at_best,
-        below=_disks_below(view, series, level),
+        below=disks,
     )
 
 
@@ -487,9 +493,11 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     if load.spindles is not None and is_full:
         load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
-            if not _reaches_disks(view, series, level, limits):
+            if _reaches_disks(view, series, level, limits):
+                return load._replace(verdict="saturated")
+            if not any(disk.util >= limits.busy_util / 100 for disk in load.below):
                 return load._replace(reason=_ABOVE)
-            return load._replace(verdict="saturated")
+            return load._replace(verdict="approaching")
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
@@ -725,9 +733,9 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
     if is_spinning(series) is not True:
         return ""
-    hot = [disk.name for disk in load.below if disk.util >= HOT]
-    if hot:
-        return f"of the disks below, {', '.join(hot)} had little idle time left"
+    if load.hottest is not None and load.hottest.util >= HOT:
+        values: Values = {"disk": load.hottest.name, "util": 100 * load.hottest.util}
+        return say("of the disks below, {disk} is {util:.0f} % busy: less than twice as much is left", values)
     if has_parity(series) and level.direction != "reads" and not load.below:
         return "parity writes cost several disk operations, and the capture lacks the disks below"
     return ""

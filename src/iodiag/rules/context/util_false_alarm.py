@@ -25,6 +25,7 @@ from iodiag.analysis.load.load_sentences import (
     disks_below,
     in_order,
     inflation,
+    mean_below,
     parallelism,
     rows_of_both,
     state,
@@ -86,6 +87,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
         max(map(_points, alarms)), at_most="high" if is_sustained(longest_contiguous(series, rows)) else alone
     )
     values = template_values(series, lead) | {"others": len(alike) - 1}
+    values["below"] = f", which are {mean_below(lead):.0f} % busy" if lead.below else ""
     more = " The same holds for {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
         severity="info" if sure == "low" else "notice",
@@ -183,8 +185,8 @@ _SUMMARY = {
     "thing at a time, and it could serve more.",
     "plausible latency": "{device} shows {util:.1f} % busy, yet answers in {latency} ms with {depth} in "
     "flight: %util does not show its capacity.",
-    "idle spindles": "{device} shows {util:.1f} % busy with {depth} requests on {disks:g} disks: most of "
-    "them idle.",
+    "idle spindles": "{device} shows {util:.1f} % busy with {depth} requests on {spread_over:g} "
+    "disks{below}: %util does not show its capacity.",
     "ticks": "{device} shows {util:.1f} % busy with {depth} in flight: the kernel counts util in ticks.",
 }
 
