@@ -126,18 +126,29 @@ def test_a_single_sample_in_ticks_is_told(run):
     ("row", "is_found"),
     [
         (load(240, 3.9), True),
-        (load(70, 13), False),  # slower than flash is: no sign of headroom
+        (load(300, 20, util=98), False),  # six in flight
+        (load(40, 25), False),
         (
             {"r/s": 500.0, "rkB/s": 4000.0, "r_await": 0.4, "w/s": 60.0, "wkB/s": 480.0, "w_await": 12.0},
             False,
         ),
     ],
-    ids=["quick", "slow flash", "slow writes behind quick reads"],
+    ids=["quick", "slow with a queue", "slower than any", "slow writes behind quick reads"],
 )
 def test_flash_must_answer_quickly_in_both_directions(run, row, is_found):
     row = {"aqu-sz": 0.92, "%util": 92.0} | row
     report = run(iostat([{"sda": row}] * 20), lsblk(("sda", False)))
     assert bool(found(report)) == is_found
+
+
+@pytest.mark.parametrize("row", [load(70, 13.5), load(170, 16, util=95)], ids=["one", "a few"])
+def test_slow_flash_that_is_asked_for_little_is_told_for_information(run, report_of, row):
+    text, kinds = iostat([{"sda": row}] * 20), lsblk(("sda", False))
+    (finding,) = found(run(text, kinds))
+    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert "long for a device that does not spin" in finding.summary
+    outcomes = report_of(text, kinds, rules=["true-saturation"]).outcomes
+    assert [one.status for one in outcomes] == ["undetermined"]
 
 
 def test_equal_devices_are_one_finding(run):

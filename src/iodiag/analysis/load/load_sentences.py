@@ -135,8 +135,8 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
         text = (
-            "{depth} requests in flight on {spread_over:g} {serial}s (from {origin}{copies}): each takes about "
-            "{inflation:.1f} times as long as alone"
+            "{depth} requests in flight on {spread_over:g} {serial}s (from {origin}{copies}): each takes "
+            "about {inflation:.1f} times as long as alone"
         )
         yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "class":

@@ -63,10 +63,12 @@ from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
-Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
+Leg = Literal[
+    "scaled", "flat latency", "one at a time", "slow few", "plausible latency", "idle spindles", "ticks"
+]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
-request alone; there was never a second request; its latency is that of an unloaded device of its
-class; more disks than requests; util was counted in ticks."""
+request alone; there was never a second request; a few requests took long, which leaves its limit open; its
+latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
 """What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
@@ -266,7 +268,7 @@ def with_verdict(
     for series in view.devices:
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
-        is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        is_open = next((load for load in loads if _is_open(load, verdict)), None)
         is_held = bool(loads) and _is_beside_full(view, series, limits)
         if (excused := excuse(series, loads)) is not None:
             yield excused
@@ -688,7 +690,15 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     veto = _veto(series, load, limits)
     if veto:
         return load._replace(legs=legs, reason=veto)
-    return load._replace(verdict="false alarm", legs=legs)
+    return load._replace(verdict="false alarm", legs=legs, reason=_SLOW_FEW if legs == ("slow few",) else "")
+
+
+_SLOW_FEW = "few requests were in flight, and each took longer than usual: what it can do is not shown"
+
+
+def _is_open(load: Load, verdict: Verdict) -> bool:
+    """Whether a busy level leaves open if the device was so: what is told of its util says no more."""
+    return load.verdict == "indeterminate" or (verdict != "false alarm" and bool(load.reason))
 
 
 def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
@@ -707,8 +717,15 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "one at a time"
     elif is_solid and level.busy_depth <= limits.parallel_depth and latency <= solid_most:
         yield "plausible latency"
+    elif level.busy_depth <= limits.parallel_depth and level.direction == "reads" and _is_sane(series, level):
+        yield "slow few"
     if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
         yield "idle spindles"
+
+
+def _is_sane(series: DeviceSeries, level: Level) -> bool:
+    """Whether a device that is known not to spin takes no longer than a healthy one of its class may."""
+    return is_spinning(series) is False and level.latency_ms <= slowest_ms(series, level.size_kb)
 
 
 def _slower_way_ms(level: Level) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from iodiag.table.table import Table
 
 LEAVE = 0.8
 
+MOMENT = 0.2
+"""Share of the samples below which a few that do not last are a moment: nobody is misled by it."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -36,6 +39,7 @@ class Side:
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     devices: tuple[str, ...] = ()
     severity: Severity = "notice"
+    is_moment: bool = False
 
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
@@ -112,7 +116,9 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     waiting = blocked(view, rows)
     at_most: Confidence = "high" if is_sustained(rows) else "low"
     if disk is not None:
-        return _beside_disks(view, disk, shares, waiting, at_most, limits)
+        side = _beside_disks(view, disk, shares, waiting, at_most, limits)
+        is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
+        return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
         begin = f" from {start[11:19]} on" if (start := when(rows).get("start")) else ""
         text = f"iowait is {shares.iowait:.1f} %{begin}, and nothing shows what the devices did then; "
