@@ -291,8 +291,9 @@ def test_a_disk_without_idle_time_below_an_array_forbids_the_false_alarm():
     ("depth", "disk", "expected"),
     [
         (4, load(120, 4, util=30), "approaching"),  # a small write takes two of four disks: (4 + 1) / 2
-        (16, load(120, 30, util=76), "approaching"),  # the disks have some time left
+        (16, load(120, 18, util=76), "approaching"),  # the disks have some time left
         (16, load(120, 60, util=98), "saturated"),
+        (16, load(120, 25, util=88), "saturated"),  # quick disks with more than three in line
         (1.6, load(120, 5, util=33), "false alarm"),
         (1.6, load(120, 7, util=66), "indeterminate"),  # less than twice as much is left
     ],

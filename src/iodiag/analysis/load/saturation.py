@@ -597,7 +597,9 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         if len(rows):
             there = level_of(rows)
             is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there.whole)
-            if is_slow and there.util >= limits.busy_util / 100:
+            # what serves one at a time makes each wait for those in line, however quick it is
+            is_in_line = spindles(own, writes=False) == 1 and there.busy_depth >= limits.inflation
+            if (is_slow or is_in_line) and there.util >= limits.busy_util / 100:
                 return True
     return not seen
 
