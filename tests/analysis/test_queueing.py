@@ -276,6 +276,21 @@ def test_spindles_count_by_what_the_layout_does(level, depth, reads, expected):
     assert verdicts(text, array(level, "sda", "sdb", "sdc", "sdd"), device="md0") == [expected]
 
 
+@pytest.mark.parametrize(
+    ("others", "is_full"),
+    [
+        ([], True),
+        ([load(45, 22, util=99)] * 3, False),  # one alone takes as long: a slow device, not a queue
+        ([load(500, 2, util=99)] * 3, True),
+        ([load(1300, 6, util=99)] * 3, False),  # it can do four times as much, and quicker
+    ],
+    ids=["nothing else", "slow alone", "quick alone", "far more at other times"],
+)
+def test_a_latency_beyond_the_class_is_no_queue_where_other_samples_deny_it(others, is_full):
+    text = iostat([{"sda": load(330, 27, util=97)}] * 20 + [{"sda": row} for row in others])
+    assert ("saturated" in verdicts(text, lsblk(("sda", False)))) == is_full
+
+
 def test_a_disk_without_idle_time_below_an_array_forbids_the_false_alarm():
     calm = load(25, 10)
     hot = load(25, 40)

@@ -32,7 +32,8 @@ _LIKE_DEPTH, _LIKE_SIZE = math.log(1.3), math.log(5.0)
 class Ceiling:
     """Disks that share a ceiling, with their samples there.
 
-    `kb_per_s` is the sum. Of the samples in which at least two disks took part (`shared`), `flat` had it.
+    `total` is the sum of their `column`, kB/s or requests per second. Of the samples in which at least two
+    disks took part (`shared`), `flat` had it.
     `share_low` and `share_high` are how much of it `widest` had, `depth_low` and `depth_high` how many
     requests were in flight in sum, each as the 10th and 90th percentile.
     """
@@ -40,7 +41,8 @@ class Ceiling:
     disks: tuple[DeviceSeries, ...] = field(repr=False)
     rows: Table = field(repr=False)
     first_rows: Table = field(repr=False)
-    kb_per_s: float
+    column: str
+    total: float
     flat: int
     shared: int
     widest: str
@@ -51,28 +53,30 @@ class Ceiling:
 
 
 def ceiling(
-    disks: list[DeviceSeries], within: float, vary: float, deeper: float, most: float
+    disks: list[DeviceSeries], column: str, within: float, vary: float, deeper: float, most: float
 ) -> Ceiling | None:
-    """The sum that disks keep to (± `within`) in the share `most` of the samples that they share.
+    """The sum of a column that disks keep to (± `within`) in the share `most` of the samples that they share.
 
     One disk's share must vary by `vary` of the sum, and the requests in flight by a factor of `deeper`: a
     client that spreads a constant load or keeps a constant number of requests in flight is no ceiling.
     """
     parts = [once(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
-    kb, depth = (_matrix(parts, reports, column) for column in ("kb_per_s", "depth"))
-    total = kb.sum(axis=0)
-    takes_part = kb >= _SHARE * np.maximum(total, 1e-9)
+    rate, depth = (_matrix(parts, reports, name) for name in (column, "depth"))
+    total = rate.sum(axis=0)
+    takes_part = rate >= _SHARE * np.maximum(total, 1e-9)
     is_shared = (takes_part.sum(axis=0) >= 2) & (total > 0)
     if is_shared.sum() < 5:
         return None
     level = _level(total[is_shared], within)
     is_flat = is_shared & (np.abs(total - level) <= within * level)
-    is_above = total > (1 + within) * level
+    # what a sample falls short of a limit, the next one may have in addition
+    eased = np.minimum(total, (total + np.concatenate((total[:1], total[:-1]))) / 2)
+    is_above = eased > (1 + within) * level
     if is_flat.sum() < most * is_shared.sum() or is_above.sum() > _EXCEEDED * len(reports):
         return None
     members = np.flatnonzero(takes_part[:, is_flat].any(axis=1))
-    shares = kb[members][:, is_flat] / total[is_flat]
+    shares = rate[members][:, is_flat] / total[is_flat]
     low, high = np.quantile(shares, 0.1, axis=1), np.quantile(shares, 0.9, axis=1)
     depths = np.quantile(depth[:, is_flat].sum(axis=0), [0.1, 0.9])
     widest = int(np.argmax(high - low))
@@ -83,7 +87,8 @@ def ceiling(
         disks=tuple(disks[n] for n in members),
         rows=stacked(chosen),
         first_rows=chosen[0],
-        kb_per_s=level,
+        column=column,
+        total=level,
         flat=int(is_flat.sum()),
         shared=int(is_shared.sum()),
         widest=disks[members[widest]].name,

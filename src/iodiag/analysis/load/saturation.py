@@ -510,12 +510,44 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     for waiting in (level.told, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
+        if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
+            return load._replace(reason=slow)
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             return load._replace(waiting=waiting if basis == "class" else level.whole)
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
+
+
+def _slow_itself(series: DeviceSeries, waiting: Told, limits: Limits) -> str:
+    """Why a latency beyond the class's is no queue; empty where nothing tells.
+
+    One request alone took as long there, or it served far more, and quicker: it was slower, not full.
+    """
+    column = f"{waiting.direction}_per_s" if waiting.direction in ("reads", "writes") else "ios_per_s"
+    sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
+    like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
+    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
+    most = max((state.mean(column) for state in quick if state.requests >= LEAST_REQUESTS), default=0.0)
+    values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
+    is_seekless = class_of(series) in ("nvme", "solid", "network")
+    if is_seekless and most >= limits.calm_inflation * waiting.rate:
+        text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: slow"
+        return say(text + ", not full", values)
+    alone = [state for state in like if LEAST_ALONE <= state.at_once <= limits.one_at_a_time]
+    count = sum(state.requests for state in alone)
+    if not count >= LEAST_CALM:
+        return ""
+    values["alone"] = sum(state.latency_ms * state.requests for state in alone) / count
+    if waiting.latency_ms >= limits.inflation * float(values["alone"]):
+        return ""
+    return say("one request alone takes {alone} ms on it: it is slow by itself", values)
+
+
+LEAST_ALONE, LIKE_SIZE, LEAST_CALM = 0.8, 4.0, 10.0
+"""Requests in flight from which it is one while the device is busy, sizes that take about as long, and the
+requests whose mean says what one takes (to a third)."""
 
 
 def _over(
