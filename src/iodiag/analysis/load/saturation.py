@@ -529,13 +529,15 @@ def _slow_itself(series: DeviceSeries, waiting: Told, limits: Limits) -> str:
     sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
     like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
     quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
-    most = max((state.mean(column) for state in quick if state.requests >= LEAST_REQUESTS), default=0.0)
+    counted = [state for state in quick if state.requests >= LEAST_REQUESTS]
+    # some layouts count no direction apart
+    most = max((np.fmax(state.mean(column), 0) or state.rate for state in counted), default=0.0)
     values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
     is_seekless = class_of(series) in ("nvme", "solid", "network")
     if is_seekless and most >= limits.calm_inflation * waiting.rate:
-        text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: slow"
-        return say(text + ", not full", values)
-    alone = [state for state in like if LEAST_ALONE <= state.at_once <= limits.one_at_a_time]
+        text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: "
+        return say(text + "slow, not full", values)
+    alone = [s for s in like if LEAST_ALONE <= s.at_once <= limits.one_at_a_time]
     count = sum(state.requests for state in alone)
     if not count >= LEAST_CALM:
         return ""
@@ -759,7 +761,7 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
 
 def _is_sane(series: DeviceSeries, level: Level) -> bool:
     """Whether a device that is known not to spin takes no longer than a healthy one of its class may."""
-    return is_spinning(series) is False and level.latency_ms <= slowest_ms(series, level.size_kb)
+    return is_spinning(series) is False and level.latency_ms <= float(slowest_ms(series, level.size_kb))
 
 
 def _slower_way_ms(level: Level) -> float:
