@@ -94,6 +94,34 @@ def test_requests_that_no_limit_holds(report_of, samples):
     assert not found(report_of(iostat(samples), rules=[RULE]))
 
 
+def volume(rate, depth, size):
+    return disk(rate * size / 1000, depth, size=size)
+
+
+BY_COUNT = [
+    {"sda": volume(a, 14, 8), "sdb": volume(b, 8 if b else 0, 4), "sdc": volume(360 - a - b, c, 16)}
+    for a, b, c in ((185, 175, 0), (105, 135, 8), (190, 0, 8), (170, 190, 0), (95, 150, 8), (200, 0, 8))
+]
+
+
+@pytest.mark.parametrize(
+    ("samples", "kinds", "is_found"),
+    [
+        (BY_COUNT * 4, "0", True),
+        (BY_COUNT * 4, "1", False),
+        ([{n: volume(r["r/s"], 0.5, 8) for n, r in row.items()} for row in BY_COUNT] * 4, "0", False),
+    ],
+    ids=["volumes with a queue", "disks that turn", "a steady pace without a queue"],
+)
+def test_one_sum_of_requests_is_a_shared_limit_of_volumes(report_of, samples, kinds, is_found):
+    context = "NAME ROTA TYPE\n" + "".join(f"{name}     {kinds} disk\n" for name in ("sda", "sdb", "sdc"))
+    findings = found(report_of(iostat(samples), context, rules=[RULE]))
+    assert bool(findings) is is_found
+    if findings:
+        assert findings[0].devices == ("sda", "sdb", "sdc")
+        assert "together complete 360 requests/s in 24 of the 24 samples" in findings[0].summary
+
+
 def test_it_explains_the_cap_that_each_disk_seems_to_have(report_of):
     report = report_of(iostat(shares(SPELLS * 5)))
     assert not [f for f in report.findings if f.rule == "true-saturation" and f.explained_by is None]

@@ -714,6 +714,11 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
             "requests waiting in its queue",
         ),
         (
+            (iostat([{"sda": load(1200, 6.7, size=8, util=97)}]), lsblk(("sda", False))),
+            "open",
+            "sda takes longer per request than is usual for its class",
+        ),
+        (
             (iostat([{"sda": load(11, 7, size=900, reads=0, util=3)}] * 5),),
             "healthy",
             "a limit above the device (io.max, blkio.throttle) would not show",
@@ -739,6 +744,7 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
         *(
             "one or two requesters",
             "more than two",
+            "what serves several at once",
             "large writes alone",
             "disks alike",
             "floods beside reads",
@@ -756,6 +762,20 @@ def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_
     text = iostat([{"sda": CALM}] * 3) + plain + "sdb 8.00 0.00 60.00 0 60\n"
     assert state_of(text) == "healthy"
     assert state_of(text.replace("8.00 0.00 60.00", "800.00 0.00 6000.00")) == "unknown"
+
+
+def test_a_device_that_does_a_little_now_and_then_does_not_hide_a_healthy_one():
+    odd = [load(rate, 0.4, size=size) for rate, size in ((3, 4), (40, 64), (12, 16), (150, 90), (20, 30))]
+    rows = [{"sda": CALM, "vda": odd[n // 6] if n % 6 == 0 else {}} for n in range(30)]
+    assert state_of(iostat(rows), DISK) == "healthy"
+    slow = [row | {"vda": row["vda"] and load(20, 90 + n)} for n, row in enumerate(rows)]
+    report = report_of(iostat(slow), DISK)
+    assert report.verdict.state != "healthy"
+
+
+def test_what_lasts_is_told_of_a_device_whose_health_is_not_shown():
+    rows = [{"sda": load(89, 13.2, size=256, util=82)}] * 58 + [{"sda": load(9, 13.8, size=256, util=8)}]
+    assert "(58 of 59 samples: 89 reads/s" in report_of(iostat(rows), DISK).headline
 
 
 def test_an_idle_disk_is_not_like_one_that_completes_nothing():

@@ -89,8 +89,12 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     # the disks below an untimed device show how its requests fare
     if not active or (is_stacked(series) and series.is_untimed):
         return "idle"
-    lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
+    long = [state for state in active if state.share >= LEAST_SHARE]
+    # a device that does a little now and then has no lasting state: all that it did is looked at
+    lasting = [_judged(series, state) for state in long or active]
     lasting = [one for one in lasting if one != "idle"] or lasting
+    if not long and len(active) > 1 and "waiting" in lasting:
+        return "not shown"
     if "waiting" in lasting:
         return "waiting"
     if series.name == UNNAMED:
@@ -105,6 +109,12 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
 def waited(state: State) -> float:
     """How long all requests of a state waited together, as a share of the device's time."""
     return 0.0 if math.isnan(state.depth) else state.depth * state.share
+
+
+def lasting_states(series: DeviceSeries) -> list[State]:
+    """What a device did, without what lasted for a moment alone; all of it where nothing lasted."""
+    active = [state for state in states(series) if state.kind != "idle"]
+    return [state for state in active if state.share >= LEAST_SHARE] or active
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:

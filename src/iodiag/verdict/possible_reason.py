@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from iodiag.analysis.array.topmost_devices import are_related
+from iodiag.analysis.load.device_traits import is_spread
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
@@ -37,6 +39,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         "per_request": 1000 * state.util / state.rate if state.rate > 0 else math.nan,
     }
     is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
+    is_small &= not is_spread(series)
     if length >= LONG_S and state.util < MOSTLY:
         text = ": a mean over {length:g} s, busy for {busy:.0f} % of them: bursts, not a device that is full"
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
@@ -62,7 +65,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
 
 def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
     """A device beside it that takes a fraction of the time for like requests: name, latency and rate."""
-    for other in view.devices:
+    apart = (other for other in view.devices if not are_related(view, series.name, other.name))
+    for other in apart:
         for calm in states(other):
             is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
             is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)

@@ -21,7 +21,7 @@ from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.facts import word
-from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -32,12 +32,14 @@ from iodiag.verdict.health import (
     CROWD,
     FULL,
     LEAST_MOMENTS,
+    MOST_AT_ONCE,
     QUEUED,
     blocked,
     healths,
     is_brief,
     is_prompt,
     is_trickle,
+    lasting_states,
     many_ask,
     nobody_waits,
     queued,
@@ -284,6 +286,8 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
         waits = f"{said}, and " if said and not is_told else ""
     elif busiest.kind == "stuck":
         what = "completed no request"
+    elif _may_be_parallel(series, busiest):
+        what = "takes longer per request than is usual for its class"
     elif busiest.at_once < QUEUED:
         busy = "never idle, though" if busiest.util >= FULL else "busy most of the time, and"
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
@@ -291,6 +295,12 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
         what = "has requests waiting in its queue"
     did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
     return f"{waits}{series.name}{also} {what} ({did})"
+
+
+def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
+    """Whether it may serve all that is in flight at once, and is slow at that: a queue is not shown."""
+    is_slow = state.latency_ms > usual_ms(series, state.size_kb, state.rate)
+    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and is_slow
 
 
 def _asked(view: View, series: DeviceSeries) -> str:
@@ -421,7 +431,7 @@ def _why(views: Sequence[View]) -> str:
         (series, max(active, key=_slowness), _asked(view, series))
         for view in views
         for series in without_parts(view.devices)
-        if (active := [state for state in states(series) if state.kind != "idle"])
+        if (active := lasting_states(series))
     ]
     # one that answered as expected is none of those that are not shown
     open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]

@@ -63,10 +63,12 @@ from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
-Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
+Leg = Literal[
+    "scaled", "flat latency", "one at a time", "slow few", "plausible latency", "idle spindles", "ticks"
+]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
-request alone; there was never a second request; its latency is that of an unloaded device of its
-class; more disks than requests; util was counted in ticks."""
+request alone; there was never a second request; a few requests took long, which leaves its limit open; its
+latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
 """What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
@@ -75,8 +77,8 @@ that a deeper one moved no more kB, whatever their size."""
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
 
-HOT = 0.8
-"""Busy share of a disk from which the array above it has little headroom."""
+HOT = 0.5
+"""Busy share of a disk from which less than twice as much is left of the array above it: it is not calm."""
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
@@ -206,6 +208,11 @@ class Load(NamedTuple):
     waiting: Told | None = None
 
     @property
+    def hottest(self) -> Disk | None:
+        """The busiest disk under a spread device, which bounds what it can do."""
+        return max(self.below, key=lambda disk: disk.util, default=None)
+
+    @property
     def said(self) -> Told:
         """What sentences say: of those that wait too long for their class, else of all requests."""
         return self.waiting or self.level.whole
@@ -261,7 +268,7 @@ def with_verdict(
     for series in view.devices:
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
-        is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        is_open = next((load for load in loads if _is_open(load, verdict)), None)
         is_held = bool(loads) and _is_beside_full(view, series, limits)
         if (excused := excuse(series, loads)) is not None:
             yield excused
@@ -425,6 +432,7 @@ def _facts(
     ]
     lower = max(below, key=lambda other: other.busy_depth, default=None)
     at_best = _at_best(steady, unloaded)
+    disks = _disks_below(view, series, level)
     return Load(
         level=level,
         unloaded=unloaded,
@@ -432,10 +440,10 @@ def _facts(
         higher=max(above, key=lambda other: other.busy_rate, default=None),
         elasticity=elasticity(lower, level) if lower else float("nan"),
         servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
-        spindles=spindles(series, writes=level.direction == "writes"),
+        spindles=spindles(series, writes=level.direction == "writes", parity=bool(disks)),
         parallel=_parallel(series, level, at_best),
         at_best=at_best,
-        below=_disks_below(view, series, level),
+        below=disks,
     )
 
 
@@ -496,9 +504,11 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     if load.spindles is not None and is_full:
         load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
-            if not _reaches_disks(view, series, level, limits):
+            if _reaches_disks(view, series, level, limits):
+                return load._replace(verdict="saturated")
+            if not any(disk.util >= limits.busy_util / 100 for disk in load.below):
                 return load._replace(reason=_ABOVE)
-            return load._replace(verdict="saturated")
+            return load._replace(verdict="approaching")
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
@@ -509,12 +519,46 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     for waiting in (level.told, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
+        if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
+            return load._replace(reason=slow)
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             return load._replace(waiting=waiting if basis == "class" else level.whole)
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
+
+
+def _slow_itself(series: DeviceSeries, waiting: Told, limits: Limits) -> str:
+    """Why a latency beyond the class's is no queue; empty where nothing tells.
+
+    One request alone took as long there, or it served far more, and quicker: it was slower, not full.
+    """
+    column = f"{waiting.direction}_per_s" if waiting.direction in ("reads", "writes") else "ios_per_s"
+    sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
+    like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
+    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
+    counted = [state for state in quick if state.requests >= LEAST_REQUESTS]
+    # some layouts count no direction apart
+    most = max((np.fmax(state.mean(column), 0) or state.rate for state in counted), default=0.0)
+    values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
+    is_seekless = class_of(series) in ("nvme", "solid", "network")
+    if is_seekless and most >= limits.calm_inflation * waiting.rate:
+        text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: "
+        return say(text + "slow, not full", values)
+    alone = [s for s in like if LEAST_ALONE <= s.at_once <= limits.one_at_a_time]
+    count = sum(state.requests for state in alone)
+    if not count >= LEAST_CALM:
+        return ""
+    values["alone"] = sum(state.latency_ms * state.requests for state in alone) / count
+    if waiting.latency_ms >= limits.inflation * float(values["alone"]):
+        return ""
+    return say("one request alone takes {alone} ms on it: it is slow by itself", values)
+
+
+LEAST_ALONE, LIKE_SIZE, LEAST_CALM = 0.8, 4.0, 10.0
+"""Requests in flight from which it is one while the device is busy, sizes that take about as long, and the
+requests whose mean says what one takes (to a third)."""
 
 
 def _over(
@@ -609,7 +653,9 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         if len(rows):
             there = level_of(rows)
             is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there.whole)
-            if is_slow and there.util >= limits.busy_util / 100:
+            # what serves one at a time makes each wait for those in line, however quick it is
+            is_in_line = spindles(own, writes=False) == 1 and there.busy_depth >= limits.inflation
+            if (is_slow or is_in_line) and there.util >= limits.busy_util / 100:
                 return True
     return not seen
 
@@ -702,7 +748,15 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     veto = _veto(series, load, limits)
     if veto:
         return load._replace(legs=legs, reason=veto)
-    return load._replace(verdict="false alarm", legs=legs)
+    return load._replace(verdict="false alarm", legs=legs, reason=_SLOW_FEW if legs == ("slow few",) else "")
+
+
+_SLOW_FEW = "few requests were in flight, and each took longer than usual: what it can do is not shown"
+
+
+def _is_open(load: Load, verdict: Verdict) -> bool:
+    """Whether a busy level leaves open if the device was so: what is told of its util says no more."""
+    return load.verdict == "indeterminate" or (verdict != "false alarm" and bool(load.reason))
 
 
 def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
@@ -723,8 +777,15 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "one at a time"
     elif is_solid and level.busy_depth <= limits.parallel_depth and latency <= solid_most:
         yield "plausible latency"
+    elif level.busy_depth <= limits.parallel_depth and level.direction == "reads" and _is_sane(series, level):
+        yield "slow few"
     if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
         yield "idle spindles"
+
+
+def _is_sane(series: DeviceSeries, level: Level) -> bool:
+    """Whether a device that is known not to spin takes no longer than a healthy one of its class may."""
+    return is_spinning(series) is False and level.latency_ms <= float(slowest_ms(series, level.size_kb))
 
 
 def _slower_way_ms(level: Level) -> float:
@@ -749,9 +810,9 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
     if is_spinning(series) is not True:
         return ""
-    hot = [disk.name for disk in load.below if disk.util >= HOT]
-    if hot:
-        return f"of the disks below, {', '.join(hot)} had little idle time left"
+    if load.hottest is not None and load.hottest.util >= HOT:
+        values: Values = {"disk": load.hottest.name, "util": 100 * load.hottest.util}
+        return say("of the disks below, {disk} is {util:.0f} % busy: less than twice as much is left", values)
     if has_parity(series) and level.direction != "reads" and not load.below:
         return "parity writes cost several disk operations, and the capture lacks the disks below"
     return ""

@@ -1,13 +1,13 @@
 """Disks that share a path (bus, link, controller, volume limit) add up to one value, whoever asks.
 
-What it detects: the kB/s or the requests/s of at least two disks of a host sum up to one value (±3 %, and up
-to 6 % where samples count few requests) in 60 % of the samples that at least two of them share, and to more
-in hardly any, while one disk's share varies by at least a fifth of it and the requests in flight by a third:
-more is asked, and only the shares change. Or one disk is seen alone as well: it streams 1.5 times as much
-then, with as many requests in flight, always busy both times; one sample of each is enough. Without that,
-with low confidence: at least three disks that stream, each 100 % busy with fewer than four requests in
-flight, at unequal rates where an array is above them. Then what they share may be full, or each of them: one
-alone tells.
+What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %, and up to 6 % where
+samples count few requests) in 60 % of the samples that at least two of them share, and to more in hardly any,
+while one disk's share varies by at least a fifth of it and the requests in flight by a third: more is asked, and
+only the shares change. Requests per second tell as much of disks that do not spin, where at least four are
+always in flight. Or one disk is seen alone as well: it streams 1.5 times as much then, with as many requests
+in flight, always busy both times; one sample of each is enough. Without that, with low confidence: at least
+three disks that stream, each 100 % busy with fewer than four requests in flight, at unequal rates where an
+array is above them. Then what they share may be full, or each of them: one alone tells.
 
 Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
 
@@ -36,6 +36,7 @@ from iodiag.analysis.array.shared_path import (
     slowed_by_sharing,
 )
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
@@ -54,8 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "fewer than two disks with I/O: nothing is shared"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
         return
-    least = (limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100)
-    found = ceiling(busy, "kb_per_s", *least) or ceiling(busy, "ios_per_s", *least)
+    found = _ceiling(busy, limits)
     if found is not None:
         yield _finding(found, limits)
         return
@@ -77,12 +77,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | None:
+    """The sum of kB/s, or of requests per second of disks that do not spin, that is held at one value."""
+    shape = limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100
+    found = ceiling(disks, "kb_per_s", *shape)
+    if found is not None or any(is_spinning(series) for series in disks):
+        return found
+    found = ceiling(disks, "ios_per_s", *shape)
+    # a client that asks at a steady pace has no queue
+    return found if found is not None and found.depth_low >= limits.queued else None
+
+
 def _finding(found: Ceiling, limits: Limits) -> Finding:
+    is_bytes = found.column == "kb_per_s"
+    moved = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_bytes else "complete {total:.0f} requests/s"
     values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
+        "total": found.level,
         "mb": found.level / 1000,
         "mib": found.level / 1024,
-        "rate": found.level,
         "flat": found.flat,
         "shared": found.shared,
         "widest": found.widest,
@@ -92,22 +105,21 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "depth_high": found.depth_high,
         "within": 100 * found.within,
     }
-    is_of_bytes = found.column == "kb_per_s"
-    held = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_of_bytes else "complete {rate:.0f} requests/s"
-    total = "{mb:.1f} MB/s" if is_of_bytes else "{rate:.0f} requests/s"
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
         devices=tuple(series.name for series in found.disks),
         **when(found.first_rows),
         summary=say(
-            "{disks} together " + held + " in {flat} of the {shared} samples "
+            f"{{disks}} together {moved} in {{flat}} of the {{shared}} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
             values,
         ),
         evidence=(
             cite(
-                found.rows, "the sum is " + total + " ± {within:.0f} % in {flat} of {shared} samples", values
+                found.rows,
+                f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples",
+                values,
             ),
             cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
             cite(
@@ -223,6 +235,9 @@ RULE = Rule(
         ),
         "deeper": Threshold(
             1.33, "x", "requests in flight in sum, 90th over 10th percentile", "a client keeps its depth"
+        ),
+        "queued": Threshold(
+            4, "requests", "in flight in sum, 10th percentile, where requests are counted", "as of volume-cap"
         ),
         "alone": Threshold(
             1.5,

@@ -245,7 +245,8 @@ _SUMMARY = {
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as under its lightest load",
-    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
+    "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
+    "{latency:ms} each",
     "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
     "{util:.0f} % busy",
     "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "

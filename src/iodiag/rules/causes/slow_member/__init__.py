@@ -170,9 +170,10 @@ def _is_in_line(found: Comparison) -> bool:
     return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
 
 
-LIKE_SIZE, APART, REPEATED, LASTING = 2.0, 1.25, 3, 5
+LIKE_SIZE, APART, REPEATED, LASTING, FAR = 2.0, 1.25, 3, 5, 2.0
 """Sizes whose requests take about as long; the gap to the next slowest that singles one out; the captures in
-which it is the slowest that do so without a gap; and the samples in which no line is longer by chance."""
+which it is the slowest that do so without a gap; the samples in which no line is longer by chance; and times
+the least ratio beyond which no difference of model explains it."""
 
 
 def _is_odd_one(found: Comparison) -> bool:
@@ -197,7 +198,9 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     at_most: Confidence = "high" if peers.is_stated else "medium"
     # two standard errors of a ratio of means of so many requests
     error = 2 * np.sqrt(2 / max(found.requests, 1))
-    is_certain = is_sustained(window) or float(np.median(found.ratios)) * np.exp(-error) >= ratio
+    least = float(np.median(found.ratios)) * np.exp(-error)
+    is_certain = is_sustained(window) or least >= ratio
+    points += least >= FAR * ratio
     if (
         (peers.array is None and not is_odd)
         or in_resync >= 0.5
