@@ -519,6 +519,21 @@ def test_what_the_rows_tell_of_a_device_that_holds_requests(row, step, beside, s
     assert said in report.headline
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"sdb": {"r/s": 9000.0, "rkB/s": 126000.0}},
+        {"md0": load(10000, 0.4, size=14)},
+        {"sdb": load(10000, 1.3, size=14)},
+    ],
+    ids=["times that are zeros", "a layer on disks", "not a fraction"],
+)
+def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
+    report = report_of(iostat([{"sda": load(19000, 3.9, size=14)} | beside]), rules=["svctm-misread"])
+    assert report.verdict.state == "open"
+    assert "beside it takes" not in report.headline
+
+
 # health by latency
 
 
