@@ -382,3 +382,58 @@ def test_an_nvme_device_with_many_in_flight_that_wait_twice_as_long_as_they_may_
 ):
     report = report_of(iostat([{"nvme0n1": row}]), rules=["true-saturation"])
     assert bool(report.findings) == is_full
+
+
+# what is full though no sample of its own shows it without a queue: somebody has to wait
+
+BUSY = load(196, 43, size=63, reads=0.2)
+WAITED = {"%user": 1.0, "%iowait": 30.0, "%idle": 69.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "blocked", "severity"),
+    [
+        (BUSY, WAITED, None, "warning"),
+        (BUSY, {}, 3, "warning"),
+        (BUSY, WAITED, 1, None),
+        (BUSY, {"%user": 1.0, "%iowait": 5.0, "%idle": 94.0}, None, None),
+        (load(196, 43, size=63, reads=0.2, util=90.0), WAITED, None, None),
+        (load(75, 43, size=63, reads=0.2), WAITED, None, None),
+        (load(300, 16, size=63), WAITED, None, None),
+    ],
+    ids=["iowait of cpus", "tasks", "one task", "a stream", "idle time", "no queue", "as its class"],
+)
+def test_a_device_that_several_wait_for_is_full_without_a_baseline(run, row, cpu, blocked, severity):
+    tasks = [] if blocked is None else [vmstat([{"b": blocked, "bo": 7000}] * 2)]
+    report = run(iostat([{"sda": row}] * 2, cpu, cpus=16), *tasks)
+    assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("calm", "is_full"),
+    [
+        (load(60, 2, size=230), True),
+        (load(60, 6, size=230), False),
+        (load(60, 0.1, size=230), False),
+        (load(60, 2, size=230, reads=0.0), False),
+        (load(180, 20, size=860), False),
+    ],
+    ids=["calm", "its size explains it", "cached", "writes", "not calm"],
+)
+def test_a_calm_sample_of_another_size_is_a_baseline(run, calm, is_full):
+    text = iostat([{"sdb": calm}] * 3 + [{"sdb": load(200, 38, size=860)}] * 3, WAITED, cpus=16)
+    assert [(f.severity, f.confidence) for f in found(run(text))] == [("warning", "medium")] * is_full
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "severities"),
+    [
+        (load(16000, 5, size=86), {}, ["notice"]),
+        (load(16000, 5, size=86), WAITED, ["warning"]),
+        (load(16000, 3, size=86), WAITED, []),
+        (load(3000, 13, size=86), {}, []),
+    ],
+    ids=["nobody waits", "iowait", "prompt", "as an array of disks may"],
+)
+def test_more_than_a_disk_with_heads_moves_is_held_against_one_without(run, row, cpu, severities):
+    assert [f.severity for f in found(run(iostat([{"sdb": row}] * 2, cpu, cpus=16)))] == severities

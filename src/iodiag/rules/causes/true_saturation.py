@@ -4,7 +4,9 @@ What it detects: requests that take more than three times as long as one alone, 
 longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
 card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
-large requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
+large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
+four and more on a device that is never idle, for twice what its class takes at the longest or three times
+what calmer samples of it allow for their size. One sample is enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
 it falls short of a threshold by less than they differ.
@@ -30,7 +32,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import NOBODY, blocked, is_unfelt, pressure
+from iodiag.analysis.host.waiting import NOBODY, blocked, do_several_wait, is_unfelt, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
@@ -146,13 +148,21 @@ _CANNOT_KNOW = (
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
+_RANK = (
+    "none",
+    "speed",
+    "queue",
+    "throughput",
+    "calmer",
+    "class",
+    "least seen",
+    "spindles",
+    "measured",
+)
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
-    points: float = 1 + {"measured": 1, "spindles": 2, "class": 2, "queue": 2, "throughput": 2}.get(
-        load.basis, 0
-    )
+    points: float = 1 + {"measured": 1, "least seen": 0, "none": 0}.get(load.basis, 2)
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in application_latency(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
@@ -174,6 +184,8 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
+        return "notice"
+    if load.basis == "speed" and not do_several_wait(view, load.level.rows):
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
@@ -235,7 +247,7 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput", "least seen"), ", {often}")
+_SEEN = dict.fromkeys(("class", "calmer", "queue", "throughput", "speed", "least seen"), ", {often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
@@ -244,6 +256,10 @@ _SUMMARY = {
     "{inflation:.1f} times as long as under its lightest load",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
     "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
+    "{util:.0f} % busy",
+    "calmer": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "speed": "{device} is full: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
     "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
     "{util:.0f} % busy",

@@ -74,7 +74,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _without_gaps(
     devices: Sequence[DeviceSeries], above: Mapping[str, set[str]], view: View
 ) -> list[DeviceSeries]:
-    """Devices without the reports in which a disk moves something, and nothing that stands on it has a row."""
+    """Devices without the reports in which a disk moves something, and nothing above it has a row."""
     gaps = []
     for name, upper in above.items():
         own, *others = (view.parts[one] for one in (name, *upper))
