@@ -210,6 +210,24 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(iowait, state):
     assert ("sdc is what tasks may wait for" in report.headline) == (state == "open")
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
+        (load(900, 1.1, size=10), "its latency bounds what so few ask"),
+        (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
+        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
+        (load(300, 1.1, size=10), "no device is seen to be slow"),
+    ],
+    ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
+)
+def test_who_waits_waits_for_the_latency_of_a_device_that_is_never_idle(row, said):
+    cpu = {"%user": 9.0, "%iowait": 40.0, "%idle": 51.0}
+    report = report_of(iostat([{"sda": row}], cpu), rules=["svctm-misread"])
+    assert report.verdict.state in ("open", "unknown")
+    assert said in report.headline
+
+
 def test_blocked_tasks_are_not_healthy():
     assert state_of(iostat([{"sda": CALM}] * 5), vmstat([{"b": 3, "us": 5}] * 5)) != "healthy"
 
