@@ -308,14 +308,21 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
     Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well.
+    before: then the samples on either side have to say so as well. Older kernels count what is in flight in a
+    sample: waits of a good part of it shift between samples, and their sums agree.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
     if not is_short.any():
         return is_short
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
-    is_within = wait <= 1000 * np.where(np.isnan(length), 1.0, length)
+    part = wait / (1000 * np.where(np.isnan(length), 1.0, length))
+    is_within = part <= 1
     codes = numbered(disk["device"])[0]
+    is_known = np.isfinite(depth + held)
+    counted, waited = (
+        np.bincount(codes[is_known], data[is_known], codes.max() + 1) for data in (depth, held)
+    )
+    is_short &= (part <= _SHIFTED) | (counted < LITTLE * waited)[codes]
     runs = np.zeros(len(disk), dtype=np.int8)
     same = is_short[1:] & is_short[:-1] & (codes[1:] == codes[:-1])
     runs[1:] += same
@@ -324,6 +331,10 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     in_run[1:] |= in_run[:-1] & same
     in_run[:-1] |= in_run[1:] & same
     return np.asarray(is_short & (is_within | in_run))
+
+
+_SHIFTED = 0.1
+"""Share of a sample's length up to which a wait shifts too little between samples to matter."""
 
 
 def _while_busy(disk: Table, name: str) -> Floats:

@@ -253,7 +253,7 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
-    "{inflation:.1f} times as long as under its lightest load",
+    "{inflation:.1f} times as long as with {unloaded_depth}",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
     "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
     "{util:.0f} % busy",

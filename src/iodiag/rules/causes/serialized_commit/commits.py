@@ -99,8 +99,8 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes. Where a layout does not tell reads from writes, `kind` says so, and what is
-    said of writes is of all requests.
+    source that cannot tell flushes. Where a layout does not tell reads from writes, `kind` says so, and what
+    is said of writes is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
