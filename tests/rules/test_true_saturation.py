@@ -437,3 +437,37 @@ def test_a_calm_sample_of_another_size_is_a_baseline(run, calm, is_full):
 )
 def test_more_than_a_disk_with_heads_moves_is_held_against_one_without(run, row, cpu, severities):
     assert [f.severity for f in found(run(iostat([{"sdb": row}] * 2, cpu, cpus=16)))] == severities
+
+
+def stream(util, wait, merges=24000.0, rate=190.0):
+    return load(rate, wait, size=500, reads=0.0, util=util) | {"wrqm/s": merges}
+
+
+@pytest.mark.parametrize(
+    ("others", "devices"),
+    [
+        ([(87, 65), (84, 55), (81, 52)], {"sda", "sdb", "sdc", "sdd"}),
+        ([(87, 65), (75, 55), (81, 30)], {"sda", "sdb"}),
+    ],
+    ids=["a set", "less busy, and quicker"],
+)
+def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
+    rows = [stream(93, 90), *(stream(*other) for other in others)]
+    findings = found(run(iostat([dict(zip(DISKS, rows, strict=True))])))
+    assert {name for finding in findings for name in finding.devices} == devices
+    assert findings[0].devices[0] == "sda"
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (stream(100, 90), "notice"),
+        (stream(100, 90, merges=0.0), "warning"),
+        (stream(100, 450), "warning"),
+        (stream(100, 90, merges=200.0), "warning"),
+    ],
+    ids=["at its pace", "not merged", "a long queue", "hardly merged"],
+)
+def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
+    (finding,) = found(run(iostat([{"sda": row}])))
+    assert finding.severity == severity

@@ -49,6 +49,7 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import (
     CALM,
+    FASTER_THAN_HEADS,
     FASTER_THAN_HEADS_KB,
     FASTER_THAN_SEEKS,
     RANDOM_KB,
@@ -326,21 +327,25 @@ def _twins(
 ) -> dict[str, tuple[DeviceSeries, list[Load]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
     near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
+    near["full_util"] = limits.full_util / HARDLY_LESS
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
-    twins = {}
-    for name in names:
-        series = view.series(name)
-        if series is None or not any(are_alike(series, other) for other in found):
+    twins: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    others = [series for name in names if (series := view.series(name)) is not None]
+    # the slowest first: what is like one of them may be like the next
+    others.sort(key=lambda series: -weighted.or_zero(weighted.mean(series.loaded, "latency_ms")))
+    for series in others:
+        if not any(are_alike(series, other) for other in (*found, *(twin for twin, _ in twins.values()))):
             continue
         loads = classify(view, series, relaxed)
         full = [load for load in loads if load.verdict == "saturated"]
         if full and excuse(series, loads) is None:
-            twins[name] = series, full
+            twins[series.name] = series, full
     return twins
 
 
 _OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
-"""That a device is full is no matter of degree: one with idle time is not."""
+HARDLY_LESS = 1.125
+"""That a device is full is less a matter of degree: by so much one may be less busy than its like."""
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
@@ -550,7 +555,8 @@ def _over(
     # what moves more than a disk with heads is none, nor slow for want of a seek
     solid = SERVICE["solid"]
     most = limits.calm_inflation * (solid.usual_ms + waiting.size_kb / solid.usual_kb_per_ms)
-    is_swift = class_of(series) == "unknown" and moved >= FASTER_THAN_HEADS_KB
+    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
+    is_swift &= class_of(series) == "unknown"
     return "speed" if is_long and is_swift and waiting.latency_ms > most else None
 
 

@@ -102,6 +102,8 @@ def _finding(
     sure = confidence(_points(view, lead, limits), at_most=longest)
     counts: Values = {"count": len(rows), "samples": len(series.samples)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
+    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
+    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
     named = {}
@@ -195,7 +197,7 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
-    hurts no reader, or a stream at full speed adds no iowait."""
+    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
     waiting = blocked(view, load.level.rows)
     if waiting is not None:
         return waiting[1] < NOBODY
@@ -209,11 +211,17 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     cpu = view.cpu_at(load.level.rows)
     others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
     if cpu is None or others is None or view.cpus is None:
-        return False
+        # what the page cache merges, with a queue that a device takes at once, is written at its pace
+        is_merged = load.level.size_kb >= limits.merged and _merges(load.level.rows) >= limits.merges
+        return is_merged and load.level.busy_depth < limits.burst_depth
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
+
+
+def _merges(rows: Table) -> float:
+    return weighted.ratio(rows, "write_merges_per_s", "writes_per_s")
 
 
 def _is_cpu_spent(view: View, limits: Limits) -> bool:
@@ -253,7 +261,7 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
-    "{inflation:.1f} times as long as with {unloaded_depth}",
+    "{inflation:.1f} times as long as {lightest}",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
     "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
     "{util:.0f} % busy",
@@ -304,6 +312,7 @@ RULE = Rule(
             "proc_stat(5): iowait is idle time",
         ),
         "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
+        "merges": Threshold(9, "writes", "merged into each on average", "nine of ten from the page cache"),
         "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
         "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
         "most_steal": Threshold(
