@@ -184,3 +184,18 @@ def test_clear_reasons_are_true_of_the_exam(samples):
             capture = iodiag.read(io.BytesIO(question.text.encode()))
             found = list(untrue(capture, iodiag.analyze(capture)))
             assert found == [], f"{question.mechanism}\n{question.text}"
+
+
+@pytest.mark.parametrize(("rate", "wait"), [(120, 8), (700, 30)])
+def test_without_the_size_of_requests_that_is_why_no_load_is_judged(report_of, rate, wait):
+    row = f"sda {rate:.2f} 0.00 {wait:.2f} 0.00 {rate * wait / 1000:.2f} 97.00\n\n"
+    report = report_of(20 * f"Device r/s w/s r_await w_await aqu-sz %util\n{row}")
+    rules = (
+        "true-saturation",
+        "approaching-saturation",
+        "util-false-alarm",
+        "low-concurrency-bound",
+        "volume-cap",
+    )
+    reasons = {o.reason for o in report.outcomes if o.rule in rules}
+    assert reasons == {"the capture lacks kb_per_s of it"}

@@ -201,10 +201,19 @@ def test_iowait_is_not_healthy():
     assert report.verdict.state != "healthy"
 
 
-@pytest.mark.parametrize(("iowait", "state"), [(55.0, "open"), (2.0, "unknown")])
-def test_who_waits_waits_for_the_device_that_is_never_idle(iowait, state):
-    row = load(1120, 13, size=128, util=100)
-    report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": 90.0 - iowait, "%iowait": iowait}))
+@pytest.mark.parametrize(
+    ("row", "iowait", "state"),
+    [
+        (load(1120, 13, size=128, util=100), 55.0, "open"),
+        (load(1120, 13, size=128, util=100), 2.0, "unknown"),
+        (load(312, 9.3, size=128, util=100), 55.0, "open"),
+        (load(1695, 1.09, size=11, util=100), 99.9, "open"),
+        (load(312, 4.5, size=128, util=70), 55.0, "unknown"),
+    ],
+    ids=["a queue", "nobody waits", "three in flight", "two in flight", "idle at times"],
+)
+def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
+    report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": max(0, 90 - iowait), "%iowait": iowait}))
     assert report.verdict is not None
     assert report.verdict.state == state
     assert ("sdc is what tasks may wait for" in report.headline) == (state == "open")
@@ -441,10 +450,10 @@ def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
     assert "sda has requests waiting" in text
 
 
-@pytest.mark.parametrize(("wait", "named"), [(13.5, "sda"), (4.0, "dm-0")])
-def test_the_disk_is_named_and_not_the_layer_above_it_that_counts_before_merging(wait, named):
+@pytest.mark.parametrize(("wait", "util", "named"), [(13.5, 100, "sda"), (0.4, 30, "dm-0")])
+def test_the_disk_is_named_and_not_the_layer_above_it_that_counts_before_merging(wait, util, named):
     """Writes of 4 kB that a disk merges eight to one: 55 in flight above it, and 11 on it, if it is busy."""
-    disk = load(840, wait, size=34, reads=0.25, util=100)
+    disk = load(840, wait, size=34, reads=0.25, util=util)
     layer = load(6240, 8.5, size=4.6, reads=0.035, util=100)
     disk |= {"wrqm/s": 5400.0, "rkB/s": 3600.0, "wkB/s": 25000.0}
     layer |= {"rkB/s": 3600.0, "wkB/s": 25000.0}
@@ -462,6 +471,14 @@ def test_a_device_without_latencies_that_moves_a_fraction_at_the_end_is_not_call
     found, said = judged([], text)
     assert found.state == "unknown"
     assert ("something above the disks holds it" in said) is is_told
+
+
+def test_a_neighbour_whose_latency_is_not_timed_is_no_quicker_one():
+    disk, untimed = (
+        load(16856, 4.73, size=86, util=100),
+        load(40203, 0, size=42) | {"r_await": 0.0, "%util": 0.0},
+    )
+    assert "takes 0" not in judged([], iostat([{"sdb": disk, "md0": untimed}] * 2))[1]
 
 
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():

@@ -22,9 +22,6 @@ ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
 
-NEVER_IDLE = 0.95
-"""Busy share, and requests in flight meanwhile, of a device that is always waited for."""
-
 QUEUE, QUEUED, LONG_QUEUE = 1.5, 2.0, 8.0
 """Requests in flight while busy that are more than one client's; that make each wait for another; and a queue
 whatever the share of time."""
@@ -261,30 +258,18 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
         yield series, shown_health(series)
 
 
-def queued(view: View) -> list[DeviceSeries]:
-    """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual.
-
-    Where there is none, those without a pause: with one or two in flight each answer is waited for.
-    """
-    for is_one in (_is_queued, _is_never_idle):
-        found = [
-            series
-            for series in view.devices
-            if any(is_one(series, state) for state in states(series) if state.share >= LEAST_SHARE)
-        ]
-        if found:
-            return found
-    return []
+def queued(view: View) -> Iterator[DeviceSeries]:
+    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual."""
+    for series in view.devices:
+        lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
+        if any(_is_queued(series, state) for state in lasting):
+            yield series
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
-    is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_full = state.util >= FULL and state.is_busy_known
     is_busy = state.util >= USED and state.at_once >= QUEUE
     return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
-
-
-def _is_never_idle(_: DeviceSeries, state: State) -> bool:
-    return state.latency_ms > 0 and min(state.util, state.at_once) >= NEVER_IDLE
 
 
 def somebody_waits(view: View) -> str:

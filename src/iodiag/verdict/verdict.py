@@ -29,8 +29,8 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    FULL,
     LEAST_MOMENTS,
-    NEVER_IDLE,
     QUEUED,
     blocked,
     healths,
@@ -272,7 +272,7 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
     waits = f"{said}, and " if said else ""
     if busiest.kind == "stuck":
         what = "completed no request"
-    elif busiest.at_once < QUEUED and (is_waiting or busiest.util >= NEVER_IDLE):
+    elif busiest.at_once < QUEUED and (is_waiting or busiest.util >= FULL):
         what = "is never idle, though one or two requests are in flight: its latency bounds what so few ask"
     else:
         what = "has requests waiting in its queue" if is_waiting else "is what tasks may wait for"

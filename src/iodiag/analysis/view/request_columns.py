@@ -271,7 +271,7 @@ def _recounted(disk: Table) -> Table:
     if not is_low.any():
         return disk
     codes = numbered(disk["device"])[0]
-    is_pinned = is_low & (np.abs(depth - 1) <= _PINNED)
+    is_pinned = is_low & (np.abs(depth - 1) <= _PINNED) & (np.abs(disk.floats("queue_depth") - 1) <= _PINNED)
     counts, active = (np.bincount(codes, weights=rows) for rows in (is_pinned, ~disk["is_idle"]))
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)

@@ -4,10 +4,11 @@ What it detects: a device that is busy 60 % of the time or more and has one requ
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
 Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
-that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, most
-of the time, more than one in flight and two at most, on a device that is never idle, in small requests that
-take a tick of the kernel and no longer than they may: random arrivals from many callers would queue. Three and
-more disks at rates half a per cent apart are told as the set that one task uses.
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, on
+such a device that is never idle, more than one in flight and two at most for most of the time, in small
+requests that take a tick of the kernel and no longer than they may: random arrivals from many callers would
+leave it idle at times. Three and more disks at rates half a per cent apart are told as the set that one task
+uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -195,6 +196,10 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     return None
 
 
+_PARALLEL = ("nvme", "solid", "network")
+"""Classes that serve several at once: what does not is full with two in flight."""
+
+
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
     samples = prepared(series)
@@ -206,7 +211,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
         & (number <= limits.most_callers)
         & (weighted.values(samples, "util") >= limits.full_util / 100)
     )
-    if class_of(series) not in ("nvme", "solid", "network") or not holds.any():
+    if class_of(series) not in _PARALLEL or not holds.any():
         return None
     values, counts = np.unique(number[holds], return_counts=True)
     rows = samples[holds & (number == values[counts.argmax()])]
@@ -220,7 +225,8 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
 def _few(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state if the device is never idle in it, with more than one in flight and two at most.
 
-    Requests that come at random, from many, would queue: U/(1 - U) of them at a busy share of U (M/M/1).
+    With N in flight on average, requests that come at random leave such a device idle e^-N of the time
+    (M/M/∞): an eighth with two.
     """
     lasting = next((one for one in states(series) if one.kind != "idle"), None)
     if lasting is None or lasting.share < limits.few_share / 100 or lasting.requests < limits.least_requests:
@@ -228,7 +234,7 @@ def _few(series: DeviceSeries, limits: Limits) -> Level | None:
     samples = prepared(series)
     rows = samples[np.isin(samples["sample"], lasting.rows["sample"])]
     is_few = bool(len(rows)) and len(rows) == lasting.samples
-    if not is_few or class_of(series) == "memory card" or lasting.size_kb > limits.small:
+    if not is_few or class_of(series) not in _PARALLEL or lasting.size_kb > limits.small:
         return None
     level = level_of(rows)
     is_never_idle = float(rows.floats("util").min()) >= limits.never_idle / 100
@@ -245,7 +251,8 @@ _PINNED = (
 )
 _FEW = (
     "{device} is {util:.0f} % busy with {depth} requests in flight {often}, {latency} ms each: about two "
-    "callers wait for one request each, as those of many would queue, and this limits the rate ({rate}/s)."
+    "callers wait for one request each, as those of many would pause at times, and this limits the rate "
+    "({rate}/s)."
 )
 
 
@@ -419,9 +426,7 @@ RULE = Rule(
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
         "few": Threshold(2, "samples", "samples of a pinned number", "by chance one in forty at eight"),
         "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
-        "never_idle": Threshold(
-            95, "%", "util at which random arrivals hold 19 requests", "U/(1 - U), M/M/1"
-        ),
+        "never_idle": Threshold(95, "%", "util of three random arrivals at once", "1 - e^-N, M/M/∞"),
         "tick": Threshold(4, "ms", "latency from which %util is true on any kernel", "CONFIG_HZ=250"),
         "two": Threshold(2.1, "requests", "in flight of two callers at most", "two, and timer skew"),
         "small": Threshold(64, "kB", "size of requests that are no stream's", "half the default readahead"),

@@ -33,7 +33,9 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -51,6 +53,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), "nothing tells how many requests it holds")
             continue
         top = _steady(series, limits)
+        if top is None and _is_blurred(series, limits):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _BLURRED)
+            continue
         if top is None:
             yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
             continue
@@ -69,6 +74,18 @@ _OPEN = (
     "a steady rate at a short queue: a quota above the device, or a client with a steady pace; vmstat's b, "
     "/proc/pressure/io or the control groups' io.max would tell"
 )
+
+
+_BLURRED = "each sample has so few large requests that a rate which is held would not look steady"
+
+
+def _is_blurred(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether one large request more or less in a sample is more than a steady rate varies."""
+    rows = series.loaded
+    if not len(rows) or weighted.mean(rows, "depth") > limits.most_depth:
+        return False
+    size_kb, counted = weighted.ratio(rows, "kb_per_s", "ios_per_s"), events_per_sample(rows)
+    return bool(size_kb >= limits.large and median(counted) * limits.flat < 100)
 
 
 def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
@@ -219,6 +236,9 @@ RULE = Rule(
         "most_depth": Threshold(2, "requests", "depth at the device", "measured 0.3 to 1.24 under io.max"),
         "most_util": Threshold(70, "%", "util at the device", "judgement: above it the device may limit"),
         "flat": Threshold(2, "%", "variation of the rate", "measured 0.2 to 1.2 % under io.max"),
+        "large": Threshold(
+            512, "kB", "size of requests that a limit lets through one by one", "a bio of 1 MB"
+        ),
         "meter": Threshold(0.5, "%", "variation of the rate in fewer samples", "what a limiter keeps to"),
         "few": Threshold(3, "samples", "samples that show any steady rate", "two are no level"),
         "least_samples": Threshold(8, "samples", "samples of the steady rate", "capacity rules need eight"),

@@ -323,6 +323,8 @@ RULE = Rule(
     confirm=("biolatency -D 1", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
+    to_clear=ToClear(
+        samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth", "kb_per_s")
+    ),
     detect=detect,
 )

@@ -210,6 +210,6 @@ RULE = Rule(
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct")),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "kb_per_s")),
     detect=detect,
 )

@@ -296,8 +296,8 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
 def _cached(view: View, paging: Table) -> Iterator[Evidence]:
     """What is given to write where the page cache takes more than the disk does."""
     if (found := cached(view, paging)) is not None:
-        text = "the page cache takes {grown} kB/s or more in {count} of {samples} samples, "
-        text += "and the disk {drained} kB/s: what does not reach the disk fills memory"
+        text = "the page cache takes {grown:kb} or more in {count} of {samples} samples, "
+        text += "and the disk {drained:kb}: what does not reach the disk fills memory"
         yield cite(found[0], text, found[1])
 
 
@@ -316,10 +316,10 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
     swap = None if "swapping" in view.fallback else swapped(view)
     if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
         values["swap"] = weighted.mean(swap, "both_kb")
-        text = "{swap} kB/s of it is swap" if values["swap"] else "none of it is swap"
+        text = "{swap:kb} of it is swap" if values["swap"] else "none of it is swap"
         yield cite(swap, text, values, weighs="context")
     if STILL_KB <= total < limits.flood:
-        text = "{total} kB/s are far below what a disk streams: small requests at random, or a slow device"
+        text = "{total:kb} are far below what a disk streams: small requests at random, or a slow device"
         yield cite(paging, text, values, weighs="context")
 
 

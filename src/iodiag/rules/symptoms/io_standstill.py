@@ -69,7 +69,7 @@ def _unwritten(view: View, limits: Limits) -> Finding | None:
         "samples": len(memory),
     }
     values |= {"seconds": float(rows.floats("interval_s").sum())}
-    text = "{dirty:.0f} MB stay dirty while {now:.0f} kB/s are written, and {before:.1f} MB/s were before"
+    text = "{dirty:.0f} MB stay dirty while {now:kb} are written, and {before:.1f} MB/s were before"
     return RULE.finding(
         severity="warning",
         confidence="medium",
@@ -122,7 +122,7 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         "now": float(kb[is_still].mean()),
         "tasks": float(tasks[is_still].mean()),
     }
-    text = "{before:.0f} kB/s were moved, and then {now:.0f} kB/s, with {tasks:.1f} tasks blocked"
+    text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
     waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
     return _finding(paging, is_still, text, values, limits, waiting)
 
