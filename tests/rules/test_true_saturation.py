@@ -471,3 +471,22 @@ def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
 def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
     (finding,) = found(run(iostat([{"sda": row}])))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("other", "words", "severity"),
+    [
+        (load(990, 7, size=83, util=100), "with deadline:", "notice"),
+        (load(990, 7, size=83, util=100), "", "warning"),
+        (load(990, 7, size=83, util=60), "with deadline:", "warning"),
+        (load(300, 7, size=300, util=100), "with deadline:", "warning"),
+    ],
+    ids=["another run", "the same run", "not as busy", "fewer requests"],
+)
+def test_another_run_that_moves_far_more_refutes_a_limit(run, other, words, severity):
+    waits = iostat([{"sda": load(740, 90, size=24)}] * 3)
+    text = f"with anticipatory:\n\n{waits}\n{words}\n\n" + iostat([{"sda": other}] * 3).split("\n\n", 1)[1]
+    if not words:
+        text = iostat([{"sda": load(740, 90, size=24)}] * 3 + [{"sda": other}] * 3)
+    finding = next(f for f in found(run(text)) if "of 24 kB" in f.summary)
+    assert (finding.severity, "not its capacity" in finding.summary) == (severity, severity == "notice")

@@ -29,6 +29,7 @@ Lazowska et al., Quantitative System Performance, 1984.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
+from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
     Load,
@@ -65,7 +67,8 @@ from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.model.units import KB_PER_MB
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -102,31 +105,23 @@ def _finding(
     sure = confidence(_points(view, lead, limits), at_most=longest)
     counts: Values = {"count": len(rows), "samples": len(series.samples)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
-    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
-    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
-    named = {}
-    if is_burst(series, rows, limits):
-        named = {"title": "A burst fills the device"}
-        seconds = float(rows.floats("interval_s").sum())
-        values["burst"] = seconds
-        # without a clock its length is unknown
-        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
-        summary = summary.replace(": ", f" in a burst{length}: ", 1)
+    summary, named = _told(series, lead, rows, values, limits)
     above = tuple(layers_above(view, series, lead))
-    return RULE.finding(
-        severity="notice"
+    fields: dict[str, Any] = {
+        "severity": "notice"
         if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
+        "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
+    }
+    return RULE.finding(
+        **fields | named,
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        **named,
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + ".",
-        remedy=(*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
@@ -144,6 +139,66 @@ def _finding(
         cannot_know=_CANNOT_KNOW,
     )
 
+
+def _told(
+    series: DeviceSeries, lead: Load, rows: Table, values: Values, limits: Limits
+) -> tuple[str, dict[str, Any]]:
+    """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
+    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
+    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
+    often = in_samples(len(series.samples))
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
+    named: dict[str, Any] = {}
+    if is_burst(series, rows, limits):
+        named = {"title": "A burst fills the device"}
+        seconds = float(rows.floats("interval_s").sum())
+        values["burst"] = seconds
+        # without a clock its length is unknown
+        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
+        summary = summary.replace(": ", f" in a burst{length}: ", 1)
+    if lead.basis != "measured" and (more := _more_elsewhere(series, lead.level, limits)) is not None:
+        values |= more
+        return summary + _IN_ANOTHER_RUN, _OF_RUNS
+    return summary, named
+
+
+def _more_elsewhere(series: DeviceSeries, level: Level, limits: Limits) -> Values | None:
+    """The numbers of another run's sample in which the device, as busy, does more and moves far more, sooner.
+
+    Pages that seek are no measure of what a stream moves.
+    """
+    rows = series.samples
+    kb, rate = rows.floats("kb_per_s"), rows.floats("ios_per_s")
+    is_more = (rows.floats("util") >= limits.full_util / 100) & (rate >= limits.as_many * level.rate)
+    is_more &= (kb >= limits.far_more * level.rate * level.size_kb) & (rows.floats("latency_ms") > 0)
+    is_more &= rows.floats("latency_ms") < level.latency_ms
+    is_more &= ~(np.isin(rows["stream"], level.rows["stream"]) & _in_phases(rows, level.rows))
+    if not is_more.any() or level.size_kb < limits.least_piece:
+        return None
+    best = rows[is_more][int(np.argmax(kb[is_more])) :][:1]
+    numbers = {"kb_per_s": "most_mb", "ios_per_s": "most_rate", "latency_ms": "most_latency"}
+    values: Values = {word: float(best.floats(name)[0]) for name, word in numbers.items()}
+    return values | {"most_mb": float(best.floats("kb_per_s")[0]) / KB_PER_MB}
+
+
+def _in_phases(rows: Table, others: Table) -> Mask:
+    """Which rows stand below the same words of a text as some others."""
+    own, wanted = (np.nan_to_num(of.floats("phase")) for of in (rows, others))
+    return np.isin(own, wanted)
+
+
+_IN_ANOTHER_RUN = (
+    "; that is not its capacity: as busy, it moves {most_mb:.0f} MB/s in another run, {most_rate}/s at "
+    "{most_latency:ms} each"
+)
+_OF_RUNS: dict[str, Any] = {
+    "severity": "notice",
+    "title": "It waits, but moves far more in another run",
+    "remedy": (
+        "Compare what differs between the runs: scheduler, readahead, size of requests, file system, kernel.",
+        "Keep what the quicker run has: with its larger requests the same device answers sooner.",
+    ),
+}
 
 _CANNOT_KNOW = (
     "percentiles: the counters give only means",
@@ -312,6 +367,11 @@ RULE = Rule(
             "proc_stat(5): iowait is idle time",
         ),
         "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
+        "far_more": Threshold(3, "x", "kB/s of another run that refute a limit", "judgement: beyond noise"),
+        "as_many": Threshold(
+            0.5, "", "share of the requests/s that goes with it", "judgement: no other kind"
+        ),
+        "least_piece": Threshold(16, "kB", "size from which requests are no pages", "a database's page"),
         "merges": Threshold(9, "writes", "merged into each on average", "nine of ten from the page cache"),
         "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
         "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
