@@ -19,8 +19,9 @@ and there are none, or a stream at the device's full speed adds no iowait to tha
 notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
 large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
-longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. A sample or
-two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
+longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
+run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
+so. A sample or two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -172,6 +173,7 @@ def _more_elsewhere(series: DeviceSeries, level: Level, limits: Limits) -> Value
     is_more = (rows.floats("util") >= limits.full_util / 100) & (rate >= limits.as_many * level.rate)
     is_more &= (kb >= limits.far_more * level.rate * level.size_kb) & (rows.floats("latency_ms") > 0)
     is_more &= rows.floats("latency_ms") < level.latency_ms
+    is_more &= rows.floats("size_kb") >= limits.larger * level.size_kb
     is_more &= ~(np.isin(rows["stream"], level.rows["stream"]) & _in_phases(rows, level.rows))
     if not is_more.any() or level.size_kb < limits.least_piece:
         return None
@@ -368,6 +370,9 @@ RULE = Rule(
         ),
         "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
         "far_more": Threshold(3, "x", "kB/s of another run that refute a limit", "judgement: beyond noise"),
+        "larger": Threshold(
+            1.5, "x", "size of its requests: another way to ask", "more of the same asks more"
+        ),
         "as_many": Threshold(
             0.5, "", "share of the requests/s that goes with it", "judgement: no other kind"
         ),
