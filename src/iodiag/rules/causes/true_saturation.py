@@ -21,7 +21,8 @@ large writes in the lesser part of the samples that no reader of the device meet
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
-so. A sample or two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
+so. A sample or two between calm ones are a burst, and are called one. A stick of unknown class that erases
+looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
