@@ -98,6 +98,26 @@ def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(repor
     assert "58.8 % at most, in 2 of 3 samples, from 08:40:00 on" in finding.summary
 
 
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        ([(1, 50), (0, 100), (2, 16), (1, 52), (4, 9), (1, 41), (0, 50)], "warning"),
+        ([(1, 50), (0, 100)], "notice"),
+        ([(1, 20)] * 7, "notice"),
+        ([(40, 45)] * 7, "notice"),
+        ([(1, 50), (1, 5)] * 4, "notice"),
+    ],
+    ids=["it mostly waits", "few samples", "little", "it works as long", "half of the time"],
+)
+def test_iowait_that_lasts_on_a_host_that_hardly_works_is_a_cost(report_of, rows, severity):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"08:{21 + n}:00 all {work} 0 0 {wait} 0 {100 - work - wait}\n" for n, (work, wait) in enumerate(rows)
+    )
+    assert only(report_of(text, rules=[RULE])).severity == severity
+
+
 def test_without_a_queue_it_does_not_apply(report_of):
     report = report_of(iostat([{"sda": {}}] * 3), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]

@@ -422,3 +422,111 @@ def test_an_nvme_device_with_many_in_flight_that_wait_twice_as_long_as_they_may_
 ):
     report = report_of(iostat([{"nvme0n1": row}]), rules=["true-saturation"])
     assert bool(report.findings) == is_full
+
+
+# what is full though no sample of its own shows it without a queue: somebody has to wait
+
+BUSY = load(196, 43, size=63, reads=0.2)
+WAITED = {"%user": 1.0, "%iowait": 30.0, "%idle": 69.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "blocked", "severity"),
+    [
+        (BUSY, WAITED, None, "warning"),
+        (BUSY, {}, 3, "warning"),
+        (BUSY, WAITED, 1, None),
+        (BUSY, {"%user": 1.0, "%iowait": 5.0, "%idle": 94.0}, None, None),
+        (load(196, 43, size=63, reads=0.2, util=90.0), WAITED, None, None),
+        (load(75, 43, size=63, reads=0.2), WAITED, None, None),
+        (load(300, 16, size=63), WAITED, None, None),
+    ],
+    ids=["iowait of cpus", "tasks", "one task", "a stream", "idle time", "no queue", "as its class"],
+)
+def test_a_device_that_several_wait_for_is_full_without_a_baseline(run, row, cpu, blocked, severity):
+    tasks = [] if blocked is None else [vmstat([{"b": blocked, "bo": 7000}] * 2)]
+    report = run(iostat([{"sda": row}] * 2, cpu, cpus=16), *tasks)
+    assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("calm", "is_full"),
+    [
+        (load(60, 2, size=230), True),
+        (load(60, 6, size=230), False),
+        (load(60, 0.1, size=230), False),
+        (load(60, 2, size=230, reads=0.0), False),
+        (load(180, 20, size=860), False),
+    ],
+    ids=["calm", "its size explains it", "cached", "writes", "not calm"],
+)
+def test_a_calm_sample_of_another_size_is_a_baseline(run, calm, is_full):
+    text = iostat([{"sdb": calm}] * 3 + [{"sdb": load(200, 38, size=860)}] * 3, WAITED, cpus=16)
+    assert [(f.severity, f.confidence) for f in found(run(text))] == [("warning", "medium")] * is_full
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "severities"),
+    [
+        (load(16000, 5, size=86), {}, ["notice"]),
+        (load(16000, 5, size=86), WAITED, ["warning"]),
+        (load(16000, 3, size=86), WAITED, []),
+        (load(3000, 13, size=86), {}, []),
+    ],
+    ids=["nobody waits", "iowait", "prompt", "as an array of disks may"],
+)
+def test_more_than_a_disk_with_heads_moves_is_held_against_one_without(run, row, cpu, severities):
+    assert [f.severity for f in found(run(iostat([{"sdb": row}] * 2, cpu, cpus=16)))] == severities
+
+
+def stream(util, wait, merges=24000.0, rate=190.0):
+    return load(rate, wait, size=500, reads=0.0, util=util) | {"wrqm/s": merges}
+
+
+@pytest.mark.parametrize(
+    ("others", "devices"),
+    [
+        ([(87, 65), (84, 55), (81, 52)], {"sda", "sdb", "sdc", "sdd"}),
+        ([(87, 65), (75, 55), (81, 30)], {"sda", "sdb"}),
+    ],
+    ids=["a set", "less busy, and quicker"],
+)
+def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
+    rows = [stream(93, 90), *(stream(*other) for other in others)]
+    findings = found(run(iostat([dict(zip(DISKS, rows, strict=True))])))
+    assert {name for finding in findings for name in finding.devices} == devices
+    assert findings[0].devices[0] == "sda"
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (stream(100, 90), "notice"),
+        (stream(100, 90, merges=0.0), "warning"),
+        (stream(100, 450), "warning"),
+        (stream(100, 90, merges=200.0), "warning"),
+    ],
+    ids=["at its pace", "not merged", "a long queue", "hardly merged"],
+)
+def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
+    (finding,) = found(run(iostat([{"sda": row}])))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("other", "words", "severity"),
+    [
+        (load(990, 7, size=83, util=100), "with deadline:", "notice"),
+        (load(990, 7, size=83, util=100), "", "warning"),
+        (load(990, 7, size=83, util=60), "with deadline:", "warning"),
+        (load(300, 7, size=300, util=100), "with deadline:", "warning"),
+    ],
+    ids=["another run", "the same run", "not as busy", "fewer requests"],
+)
+def test_another_run_that_moves_far_more_refutes_a_limit(run, other, words, severity):
+    waits = iostat([{"sda": load(740, 90, size=24)}] * 3)
+    text = f"with anticipatory:\n\n{waits}\n{words}\n\n" + iostat([{"sda": other}] * 3).split("\n\n", 1)[1]
+    if not words:
+        text = iostat([{"sda": load(740, 90, size=24)}] * 3 + [{"sda": other}] * 3)
+    finding = next(f for f in found(run(text)) if "of 24 kB" in f.summary)
+    assert (finding.severity, "not its capacity" in finding.summary) == (severity, severity == "notice")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -239,7 +240,26 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
     report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": max(0, 90 - iowait), "%iowait": iowait}))
     assert report.verdict is not None
     assert report.verdict.state == state
-    assert ("sdc is what tasks may wait for" in report.headline) == (state == "open")
+    waits = re.search(r"sdc is (what tasks may wait for|never idle)", report.headline)
+    assert bool(waits) == (state == "open")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
+        (load(900, 1.1, size=10), "its latency bounds what so few ask"),
+        (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
+        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
+        (load(300, 1.1, size=10), "no device is seen to be slow"),
+    ],
+    ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
+)
+def test_who_waits_waits_for_the_latency_of_a_device_that_is_never_idle(row, said):
+    cpu = {"%user": 9.0, "%iowait": 40.0, "%idle": 51.0}
+    report = report_of(iostat([{"sda": row}], cpu), rules=["svctm-misread"])
+    assert report.verdict.state in ("open", "unknown")
+    assert said in report.headline
 
 
 def test_blocked_tasks_are_not_healthy():
@@ -581,6 +601,21 @@ def test_what_the_rows_tell_of_a_device_that_holds_requests(row, step, beside, s
     report = report_of(iostat([{"sda": row} | beside], step=step), rules=["svctm-misread"])
     assert report.verdict.state == "open"
     assert said in report.headline
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"sdb": {"r/s": 9000.0, "rkB/s": 126000.0}},
+        {"md0": load(10000, 0.4, size=14)},
+        {"sdb": load(10000, 1.3, size=14)},
+    ],
+    ids=["times that are zeros", "a layer on disks", "not a fraction"],
+)
+def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
+    report = report_of(iostat([{"sda": load(19000, 3.9, size=14)} | beside]), rules=["svctm-misread"])
+    assert report.verdict.state == "open"
+    assert "beside it takes" not in report.headline
 
 
 # health by latency

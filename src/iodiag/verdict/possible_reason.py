@@ -70,8 +70,9 @@ def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float
         for calm in states(other):
             is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
             is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)
-            # what the kernel does not time takes no time as printed
-            if other is not series and is_like and 0 < calm.latency_ms * TIMES <= state.latency_ms:
+            # times that are printed as zeros are none
+            is_quicker = 0 < calm.latency_ms * TIMES <= state.latency_ms
+            if other is not series and other.is_stacked == series.is_stacked and is_like and is_quicker:
                 return other.name, calm.latency_ms, calm.rate
     return None
 

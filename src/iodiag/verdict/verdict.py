@@ -279,20 +279,18 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
     busiest = _busiest(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
-    waits = ""
-    if shown_health(series) != "waiting":
-        what = "is what tasks may wait for"
-        said = somebody_waits(view)
-        waits = f"{said}, and " if said and not is_told else ""
-    elif busiest.kind == "stuck":
+    is_waiting = shown_health(series) == "waiting"
+    said = "" if is_waiting or is_told else somebody_waits(view)
+    waits = f"{said}, and " if said else ""
+    if busiest.kind == "stuck":
         what = "completed no request"
-    elif _may_be_parallel(series, busiest):
+    elif is_waiting and _may_be_parallel(series, busiest):
         what = "takes longer per request than is usual for its class"
-    elif busiest.at_once < QUEUED:
+    elif busiest.at_once < QUEUED and (is_waiting or busiest.util >= FULL):
         busy = "never idle, though" if busiest.util >= FULL else "busy most of the time, and"
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
-        what = "has requests waiting in its queue"
+        what = "has requests waiting in its queue" if is_waiting else "is what tasks may wait for"
     did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
     return f"{waits}{series.name}{also} {what} ({did})"
 

@@ -160,6 +160,18 @@ def is_unfelt(view: View, rows: Table) -> bool:
     return idle >= HAS_TIME_PCT and iowait * (view.cpus or 1) / 100 < NOBODY
 
 
+def do_several_wait(view: View, rows: Table) -> bool:
+    """Whether two tasks and more are seen to wait for I/O during `rows`: blocked, or idle CPUs' time."""
+    if (waiting := blocked(view, rows)) is not None:
+        return waiting[1] >= SEVERAL
+    cpu = view.cpu_at(rows)
+    waited = 0.0 if cpu is None or "cpu" in view.fallback else weighted.mean(cpu, "iowait_pct", "cpu")
+    return waited / 100 * (view.cpus or 1) > 1
+
+
+SEVERAL = 2.0
+"""Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
+
 NOBODY, HAS_TIME_PCT = 0.5, 10.0
 """Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
 

@@ -136,6 +136,13 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         text = "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + alone
         seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+    elif load.basis == "calmer" and load.unloaded is not None:
+        text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {unloaded} ms that such a "
+        text += "request takes at most by calmer samples, its size allowed for"
+        yield cite(rows_of_both(rows, load.unloaded.rows), text, values, worst="await_ms")
+    elif load.basis == "speed":
+        text = "{mb:.0f} MB/s with {depth} in flight, {latency:ms} each: no disk with heads moves as much"
+        yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "spindles":
         text = (
             "{depth} requests in flight on {spread_over:g} {serial}s (from {origin}{copies}): each takes "

@@ -398,14 +398,14 @@ def _over_time(samples: Table) -> Floats:
     np.multiply(done, samples.floats("cost_ms"), out=rows[5])
     np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
     np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
-    rows[8] = _requests(samples)
+    rows[8] = counted(samples)
     for row, way in zip(rows[9:], ("read", "write"), strict=True):
         np.multiply(span, np.nan_to_num(in_flight(samples, way)), out=row)
     return rows
 
 
 @cached
-def _requests(samples: Table) -> Floats:
+def counted(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
     span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
     lasts = span if is_known.all() else np.where(is_known, span, 1.0)
@@ -421,7 +421,7 @@ def unloaded_baseline(kind: Sequence[Level]) -> UnloadedBaseline | None:
     was never unloaded, so that an inflation from it is a lower bound.
     """
     samples, places = kind[0].samples, places_of(kind)
-    requests = _requests(samples).take(places)
+    requests = counted(samples).take(places)
     enough = requests >= LEAST_REQUESTS
     alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
     is_measured = len(alone) >= 3 or requests[alone].sum() >= 500

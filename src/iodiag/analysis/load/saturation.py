@@ -15,6 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
+from iodiag.analysis.host.waiting import do_several_wait
 from iodiag.analysis.load.device_traits import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -31,6 +32,7 @@ from iodiag.analysis.load.queueing import (
     Level,
     Told,
     UnloadedBaseline,
+    counted,
     elasticity,
     fan_out,
     level_of,
@@ -43,9 +45,12 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import (
     CALM,
+    FASTER_THAN_HEADS,
+    FASTER_THAN_HEADS_KB,
     FASTER_THAN_SEEKS,
     RANDOM_KB,
     SERVICE,
@@ -70,9 +75,11 @@ Leg = Literal[
 request alone; there was never a second request; a few requests took long, which leaves its limit open; its
 latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
-Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
+Basis = Literal[
+    "measured", "least seen", "spindles", "class", "calmer", "queue", "throughput", "speed", "none"
+]
 """What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
-that a deeper one moved no more kB, whatever their size."""
+that a deeper one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -89,6 +96,9 @@ QUEUE_SLACK = 1.5
 SOLID_MOST_MS = 5.0
 """Latency up to which a device without spindles looks unloaded with a few requests in flight: three
 times the 1.5 ms of a slow network volume, in round numbers."""
+
+NEVER_IDLE = 0.95
+"""Busy share without idle time but for what a clock is off by."""
 
 MOST_UTIL = 1.02
 """A share of time, and what two clocks may differ by."""
@@ -324,21 +334,25 @@ def _twins(
 ) -> dict[str, tuple[DeviceSeries, list[Load]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
     near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
+    near["full_util"] = limits.full_util / HARDLY_LESS
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
-    twins = {}
-    for name in names:
-        series = view.series(name)
-        if series is None or not any(are_alike(series, other) for other in found):
+    twins: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    others = [series for name in names if (series := view.series(name)) is not None]
+    # the slowest first: what is like one of them may be like the next
+    others.sort(key=lambda series: -weighted.or_zero(weighted.mean(series.loaded, "latency_ms")))
+    for series in others:
+        if not any(are_alike(series, other) for other in (*found, *(twin for twin, _ in twins.values()))):
             continue
         loads = classify(view, series, relaxed)
         full = [load for load in loads if load.verdict == "saturated"]
         if full and excuse(series, loads) is None:
-            twins[name] = series, full
+            twins[series.name] = series, full
     return twins
 
 
 _OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
-"""That a device is full is no matter of degree: one with idle time is not."""
+HARDLY_LESS = 1.125
+"""That a device is full is less a matter of degree: by so much one may be less busy than its like."""
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
@@ -516,17 +530,29 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
+    if (found := _by_class(view, series, load, limits)) is not None:
+        return found
+    if is_full and _moves_no_more(load, limits):
+        return load._replace(basis="throughput", verdict="saturated")
+    return _if_calm(series, load, limits)
+
+
+def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
+    """What a latency beyond that of the class, or of calmer samples, tells of a load; None where there is none."""
+    level = load.level
     for waiting in (level.told, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
         if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
             return load._replace(reason=slow)
+        calmer = None
+        if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
+            basis, inflation = "calmer", waiting.latency_ms / calmer.latency_ms
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
-            return load._replace(waiting=waiting if basis == "class" else level.whole)
-    if is_full and _moves_no_more(load, limits):
-        return load._replace(basis="throughput", verdict="saturated")
-    return _if_calm(series, load, limits)
+            load = load._replace(unloaded=calmer or load.unloaded)
+            return load._replace(waiting=waiting if basis in ("class", "calmer") else level.whole)
+    return None
 
 
 def _slow_itself(series: DeviceSeries, waiting: Told, limits: Limits) -> str:
@@ -577,12 +603,53 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
-    # of a known class: it moves what such devices do, with more in flight than a controller takes
-    is_long = is_full and depth >= limits.burst_depth and inflation > limits.calm_inflation
-    is_at_speed = served_rate(series, level, waiting) * waiting.size_kb >= 1000 * _kb_per_ms(series)
-    if is_long and is_at_speed and class_of(series) in ("nvme", "solid"):
+    if inflation > limits.calm_inflation and _is_waited_for(view, series, level, depth, limits):
         return "class"
-    return "queue" if is_full and _is_beyond(series, level, limits) else None
+    # of a known class: it moves what such devices do, with more in flight than a controller takes
+    is_long = is_full and depth >= limits.burst_depth
+    moved = served_rate(series, level, waiting) * waiting.size_kb
+    is_at_speed = moved >= 1000 * _kb_per_ms(series) and class_of(series) in ("nvme", "solid")
+    if is_long and is_at_speed and inflation > limits.calm_inflation:
+        return "class"
+    if is_full and _is_beyond(series, level, limits):
+        return "queue"
+    # what moves more than a disk with heads is none, nor slow for want of a seek
+    solid = SERVICE["solid"]
+    most = limits.calm_inflation * (solid.usual_ms + waiting.size_kb / solid.usual_kb_per_ms)
+    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
+    is_swift &= class_of(series) == "unknown"
+    return "speed" if is_long and is_swift and waiting.latency_ms > most else None
+
+
+def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
+    """Whether a device that may seek has no idle time, and a queue while several tasks wait for I/O."""
+    may_seek = class_of(series) not in ("nvme", "solid")
+    is_queue = level.util >= NEVER_IDLE and depth >= limits.parallel_depth
+    return may_seek and is_queue and do_several_wait(view, level.rows)
+
+
+def _calmer(
+    view: View, series: DeviceSeries, level: Level, waiting: Told, limits: Limits
+) -> UnloadedBaseline | None:
+    """What such requests take at most by calmer samples of the same direction, where they wait for longer.
+
+    A request takes no longer than in proportion to its size, nor a smaller one longer than a larger one.
+    """
+    depth = waiting.depth * level.busy_depth / level.depth
+    usual = _usual_ms(series, waiting)
+    if waiting.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
+        return None
+    rows = prepared(series)
+    tenths = rows.floats("kind") % 100 % 11
+    is_like = np.abs(tenths - level.kind % 100 % 11) <= 1
+    is_like &= (2 * rows.floats("at_once") <= level.busy_depth) & (counted(rows) >= LEAST_REQUESTS)
+    alone = rows.floats("cost_ms") * np.fmax(1.0, level.size_kb / rows.floats("size_kb"))
+    # what waits for longer than in line was of another kind
+    is_like &= waiting.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
+    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= waiting.latency_ms:
+        return None
+    rows = rows[is_like]
+    return UnloadedBaseline(least, False, weighted.mean(rows, "depth"), rows)
 
 
 def _kb_per_ms(series: DeviceSeries) -> float:

@@ -339,7 +339,9 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
     Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before, and so may part of a backlog that drains: then the samples on either side have to say so as well.
+    before: then the samples on either side have to say so as well. So may part of a backlog that drains.
+    Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
+    their sums agree.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
     if not is_short.any():
@@ -347,9 +349,15 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
     length_ms = 1000 * np.where(np.isnan(length), 1.0, length)
     longest = np.fmax(wait, np.fmax(disk.floats("read_await_ms"), disk.floats("write_await_ms")))
-    is_drained = (longest > _BACKLOG * length_ms) & (depth >= _LEFT * held)
-    is_within = (wait <= length_ms) & ~is_drained
     codes = numbered(disk["device"])[0]
+    is_known = np.isfinite(depth + held)
+    is_lone = (np.bincount(codes[is_known], minlength=codes.max() + 1) <= 1)[codes]
+    is_drained = is_lone & (longest > _BACKLOG * length_ms) & (depth >= _LEFT * held)
+    is_within = (wait <= length_ms) & ~is_drained
+    counted, waited = (
+        np.bincount(codes[is_known], data[is_known], codes.max() + 1) for data in (depth, held)
+    )
+    is_short &= (wait <= _BACKLOG * length_ms) | (counted < LITTLE * waited)[codes]
     runs = np.zeros(len(disk), dtype=np.int8)
     same = is_short[1:] & is_short[:-1] & (codes[1:] == codes[:-1])
     runs[1:] += same

@@ -2,12 +2,12 @@
 
 What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %, and up to 6 % where
 samples count few requests) in 60 % of the samples that at least two of them share, and to more in hardly any,
-while one disk's share varies by at least a fifth of it and the requests in flight by a third: more is asked, and
-only the shares change. Requests per second tell as much of disks that do not spin, where at least four are
-always in flight. Or one disk is seen alone as well: it streams 1.5 times as much then, with as many requests
-in flight, always busy both times; one sample of each is enough. Without that, with low confidence: at least
-three disks that stream, each 100 % busy with fewer than four requests in flight, at unequal rates where an
-array is above them. Then what they share may be full, or each of them: one alone tells.
+while one disk's share varies by at least a fifth of it and the requests in flight by a third: more is asked,
+and only the shares change. Requests per second tell as much of disks that do not spin, where at least four
+are always in flight. Or one disk is seen alone as well: it streams 1.5 times as much then, with as many
+requests in flight, always busy both times; one sample of each is enough. Without that, with low confidence:
+at least three disks that stream, each 100 % busy with fewer than four requests in flight, at unequal rates
+where an array is above them. Then what they share may be full, or each of them: one alone tells.
 
 Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
 

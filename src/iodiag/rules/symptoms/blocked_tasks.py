@@ -5,7 +5,8 @@ are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crow
 average. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
 iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
-the CPUs is shown: iowait of 15 % and more, for which some task has to wait. One task or two, in half of the
+the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
+host works for half as long at most. One task or two, in half of the
 samples and more, where no disk is shown and next to nothing is read: if iowait rises and falls with what is
 written, or that is flat.
 
@@ -170,8 +171,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
     if not len(rows):
         return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
-    share = cpu.floats("iowait_pct")
+    share = rows.floats("iowait_pct")
     found = when(rows, of_host=True)
+    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    # nearly always, and for longer than it works
+    is_cost = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    is_cost &= waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -183,7 +188,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often = in_samples(len(cpu))
     return RULE.finding(
-        severity="notice",
+        severity="warning" if is_cost else "notice",
         confidence="medium",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),

@@ -99,7 +99,8 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes.
+    source that cannot tell flushes. Where a layout does not tell reads from writes, `kind` says so, and what
+    is said of writes is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -111,6 +112,7 @@ class Chain:
     writes_per_s: float
     write_kb: float
     write_await_ms: float
+    kind: str = "writes"
     is_signature: bool = False
     util: float = float("nan")
     at_once: float = float("nan")
@@ -135,6 +137,7 @@ class Chain:
         """What sentences about it name; those of flushes only where they are counted."""
         numbers: Values = {
             "device": self.series.name,
+            "kind": self.kind,
             "count": len(self.rows),
             "samples": len(self.series.samples),
             "occupancy": self.occupancy,
@@ -301,7 +304,9 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     if is_inferred and is_busy.any():
         depth = np.nan_to_num(weighted.values(samples, "depth"))
         is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
-    for rows in islice(windows(samples, is_busy), MOST_WINDOWS):
+    found = islice(windows(samples, is_busy), MOST_WINDOWS)
+    # of windows as long as each other, the one that waits most
+    for rows in sorted(found, key=lambda rows: (-len(rows), -weighted.mean(rows, "occupancy"))):
         if not limits.occupancy <= weighted.mean(rows, "occupancy") <= MOST_OCCUPANCY:
             continue
         chain = _measured(series, rows, is_inferred)
@@ -340,6 +345,13 @@ def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
 
 def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
     unknown = float("nan")
+    # only writes are flushed: what all requests move is no less than they do
+    is_told = rows.has("writes_per_s")
+    rate, kb, wait = (
+        ("writes_per_s", "write_kb_per_s", "write_await_ms")
+        if is_told
+        else ("ios_per_s", "kb_per_s", "latency_ms")
+    )
     return Chain(
         series=series,
         rows=rows,
@@ -347,15 +359,16 @@ def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
         is_inferred=is_inferred,
         flushes_per_s=unknown if is_inferred else weighted.mean(rows, "flushes_per_s"),
         flush_await_ms=unknown if is_inferred else weighted.mean(rows, "flush_await_ms"),
-        writes_per_s=weighted.mean(rows, "writes_per_s"),
-        write_kb=weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
-        write_await_ms=weighted.mean(rows, "write_await_ms"),
+        writes_per_s=weighted.mean(rows, rate),
+        write_kb=weighted.ratio(rows, kb, rate),
+        write_await_ms=weighted.mean(rows, wait),
+        kind="writes" if is_told else "requests",
     )
 
 
 def _is_log(chain: Chain, limits: Limits) -> bool:
     """Whether what is flushed looks like a log: mostly writes, not much of them per flush."""
-    written, read = weighted.mean(chain.rows, "write_kb_per_s"), weighted.mean(chain.rows, "read_kb_per_s")
+    written, read = chain.writes_per_s * chain.write_kb, weighted.mean(chain.rows, "read_kb_per_s")
     # without a count of flushes: two writes (the log's and the commit record's) go with each
     flushes = chain.writes_per_s / 2 if chain.is_inferred else chain.flushes_per_s
     is_written = 0 < written <= limits.group_kb * flushes
