@@ -538,7 +538,7 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
 
 
 def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
-    """What a latency beyond that of the class, or of calmer samples, tells of a load; None where there is none."""
+    """What a latency beyond that of the class or of calmer samples tells of a load; None without one."""
     level = load.level
     for waiting in (level.told, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
