@@ -94,10 +94,13 @@ def stands_for(printed: str, value: float) -> bool:
 
 
 def is_known(printed: str, text: str, values: list[float]) -> bool:
-    """Whether one of the values is printed; a rate in kB/s may be said in MB/s."""
-    if any(stands_for(printed, value) for value in values):
-        return True
-    return f"{printed} MB/s" in text and any(stands_for(printed, value / 1024) for value in values)
+    """Whether one of the values is printed; kB/s may be said in MB/s, ms in seconds."""
+    units = [
+        1.0,
+        *([1024.0] if f"{printed} MB/s" in text else []),
+        *([1e3] if f"{printed} s " in text else []),
+    ]
+    return any(stands_for(printed, value / unit) for value in values for unit in units)
 
 
 def numeric(values: dict[str, float | str]) -> list[float]:

@@ -166,6 +166,11 @@ def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iter
         column, place = rows.layout.columns[-1], len(rows.layout.columns) - 1
         if rows.layout.key_at == "last" or column.column is None or column.is_label:
             continue
+        shares = [
+            n for n, each in enumerate(rows.layout.columns) if (each.family or rows.layout.family) == "cpu"
+        ]
+        # shares of all CPU time that make a whole lack nothing; at the end of an input that may be by chance
+        adds_up = (np.abs(rows.numbers[:, shares].sum(axis=1) - 100.0) <= 2.0) & (rows.lines != cut)
         own = sizes[rows.lines]
         width = sizes[found.blocks.like(int(rows.block[0])).header]
         is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
@@ -173,7 +178,9 @@ def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iter
             line = text.line(int(rows.lines[at])).rstrip()
             others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
             header = found.blocks.like(int(rows.block[at])).header
-            is_whole = not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
+            is_whole = (place in shares and adds_up[at]) or (
+                not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
+            )
             if is_whole or not _WHOLE_NUMBER.fullmatch(line.split()[-1]):
                 continue
             rows.numbers = rows.numbers.copy()
