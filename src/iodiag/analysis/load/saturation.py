@@ -64,7 +64,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
@@ -311,13 +311,23 @@ _SAME_RATE = 0.001
 
 def _is_beside_full(view: View, series: DeviceSeries, limits: Limits) -> bool:
     """Whether a device that is full serves as many requests per second as this one."""
+    names, rates = _full_rates(view, limits.only(THRESHOLDS))
     rate = weighted.mean(series.samples, "ios_per_s")
-    alike = (
-        other
-        for other in view.devices
-        if other is not series and abs(weighted.mean(other.samples, "ios_per_s") / rate - 1) <= _SAME_RATE
-    )
-    return any(load.verdict == "saturated" for other in alike for load in classify(view, other, limits))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = np.flatnonzero(np.abs(rates / rate - 1) <= _SAME_RATE)
+    return any(names[place] != series.name for place in alike)
+
+
+@cached
+def _full_rates(view: View, limits: Limits) -> tuple[list[str], Floats]:
+    """The devices that are full, and how many requests per second each serves."""
+    full = [
+        series
+        for series in view.devices
+        if any(load.verdict == "saturated" for load in classify(view, series, limits))
+    ]
+    rates = [weighted.mean(series.samples, "ios_per_s") for series in full]
+    return [series.name for series in full], np.array(rates)
 
 
 def _is_unplaced(series: DeviceSeries) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import are_related, once_per_stack, topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack, relatives, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
 from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
@@ -143,9 +143,11 @@ def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -
                 limit, rate = number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
-    others = [other for other in view.devices if not are_related(view, series.name, other.name)]
-    if not is_any_busy(others, level.rows, limits.most_util, level.depth):
-        yield from _waiters(view, level, limits)
+    # who waits is asked first: whether others are busy takes a look at each of them
+    if waiters := tuple(_waiters(view, level, limits)):
+        others = [other for other in view.devices if other.name not in relatives(view, series.name)]
+        if not is_any_busy(others, level.rows, limits.most_util, level.depth):
+            yield from waiters
     yield from _applications(view, series, level, limits)
 
 
