@@ -98,7 +98,7 @@ def is_known(printed: str, text: str, values: list[float]) -> bool:
     units = [
         1.0,
         *([1024.0] if f"{printed} MB/s" in text else []),
-        *([1e3] if f"{printed} s " in text else []),
+        *([1e3] if re.search(rf"{re.escape(printed)} s\b", text) else []),
     ]
     return any(stands_for(printed, value / unit) for value in values for unit in units)
 

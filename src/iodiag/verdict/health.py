@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -52,6 +52,10 @@ SELDOM = 2 * IDLE_IOS_PER_S
 
 AS_MUCH = 1.5
 """Times the requests of another state up to which it is as much."""
+
+LIKE, SLOWED = 1.25, 5.0
+"""How far apart rates and sizes of one load are; and times its latency that no chance of a few samples makes:
+a cache answers in 0.1 to 1 ms, a disk in 5 to 15."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -102,8 +106,22 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
-        return lasting[0]
+        return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
     return "not shown"
+
+
+def _was_quicker(lasting: Sequence[State]) -> bool:
+    """Whether a like load, at as short a queue, took a fraction of the time in other samples."""
+    return any(_slowed(fast, slow) for fast in lasting for slow in lasting)
+
+
+def _slowed(fast: State, slow: State) -> bool:
+    is_like = fast.kind == slow.kind and all(
+        max(pair) <= LIKE * min(pair) for pair in ((fast.rate, slow.rate), (fast.size_kb, slow.size_kb))
+    )
+    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < QUEUED
+    is_slow = slow.latency_ms > SLOWED * fast.latency_ms and not is_quick(slow)
+    return is_like and is_counted and is_slow and not is_hardly_used(slow)
 
 
 def waited(state: State) -> float:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
-from iodiag.analysis.array.topmost_devices import lowest
+from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
@@ -266,8 +266,16 @@ def _says_where(finding: Finding) -> bool:
 
 
 def _is_about(finding: Finding, held: Held) -> bool:
+    """Whether it names a device that holds requests back, or one that such a device stands on."""
     near = _on_host(finding, held)
-    return bool(near) and (not finding.devices or any(series.name in finding.devices for _, series in near))
+    return bool(near) and (
+        not finding.devices
+        or any(
+            series.name == name or are_related(view, series.name, name)
+            for view, series in near
+            for name in finding.devices
+        )
+    )
 
 
 def _on_host(finding: Finding, held: Held) -> Held:

@@ -29,7 +29,6 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
     level, unloaded, said = load.level, load.unloaded, load.said
     values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
     values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
-    values["latency_s"] = said.latency_ms / 1000
     values |= {"reads": level.reads_per_s, "mb": said.rate * said.size_kb / KB_PER_MB}
     for way in level.ways:
         values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}

@@ -242,14 +242,12 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             "device": series.name,
             "direction": plural,
             "latency": float(data[at]),
-            "latency_s": float(data[at]) / 1000,
             "size": size_kb,
             "of": f" of {size_kb:.1f} kB" if size_kb >= 0 else "",
             "rate": per_s,
             "depth": per_s * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
             "sane": sane,
-            "sane_s": sane / 1000,
             "class": class_of(series),
         }
 

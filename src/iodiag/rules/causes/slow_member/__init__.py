@@ -28,6 +28,7 @@ References: Perseus (FAST '23), which compares disks with their peers at equal l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -257,6 +258,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = slower_than_similar.template_values(group)
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
+    volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
         severity="critical" if is_dead else "warning",
         confidence="medium",
@@ -269,10 +271,37 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
             *reported(view, [one.slow.name for one in group]),
         ),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
-        cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
+        cannot_know=(
+            "whether the disk, its cable, its slot or its controller is slow",
+            *(
+                (f"whether they are paths to {volume}, dealt out in turn, or disks of a stripe",)
+                if volume
+                else ()
+            ),
+        ),
         remedy=_SICK_REMEDY,
-        confirm=slower_than_similar.commands(group),
+        confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
     )
+
+
+def _may_be_paths_of(view: View, one: SlowSibling) -> str:
+    """The mapped device of which a disk and its sibling carry equal parts, where no input says what it is."""
+    names = {one.slow.name, *(series.name for series in one.fast)}
+    rates = [weighted.mean(rows, "ios_per_s") for rows in (one.rows, *one.fast_rows)]
+    if max(rates) > EQUAL * min(rates):
+        return ""
+    tops = (top for top, paths in view.arrays() if names <= {path.name for path in paths})
+    return next((top.name for top in tops if _is_unnamed_map(top)), "")
+
+
+def _is_unnamed_map(top: DeviceSeries) -> bool:
+    device = top.device
+    is_inferred = device is not None and device.provenance.get("members", "").startswith("inferred")
+    return is_inferred and re.fullmatch(r"dm-\d+", top.name) is not None and not (device and device.level)
+
+
+EQUAL = 1.05
+"""How far apart the rates of paths are that are dealt out in turn."""
 
 
 def _busier(found: Busier) -> Finding:
