@@ -278,7 +278,27 @@ def rule_page(rule_id: str) -> str:
     parts += [f"{number}. {line}" for number, line in enumerate(rule.remedy, 1)]
     if rule.confirm:
         parts.append("\n## To confirm\n\n```sh\n" + "\n".join(rule.confirm) + "\n```")
+    parts.append(f"\n## Verified by\n\n{verified_by(rule_id)}")
     return "\n".join(parts)
+
+
+SHOWN = re.compile(r"\| \[`(?P<rule>[^`]+)`\]\S+ \| (?P<by>[^|]+) \| \S+ \| \S+ \| (?P<exam>[^|]+) \|")
+
+
+def verified_by(rule_id: str) -> str:
+    """What shows that a rule works, as the table of docs/evaluation.md has it."""
+    rows = {row["rule"]: row for row in SHOWN.finditer((DOCS / "evaluation.md").read_text())}
+    by = rows[rule_id]["by"] if rule_id in rows else "literature only"
+    words = {
+        "real posts": "Captures that somebody posted, whose labels want this rule.",
+        "lab": "Lab experiments on a real kernel. No labelled capture from the field has shown it yet.",
+        "simulation": "The simulated exam alone. No capture of a real kernel has shown it yet.",
+        "literature only": "Literature only: it follows its sources and has tests with made input, but no "
+        "labelled capture has shown it yet. Treat its findings as less proven.",
+    }
+    simulated = rows[rule_id]["exam"].strip(" –") if rule_id in rows else ""
+    exam = f" In the simulated exam: {simulated}." if simulated else ""
+    return f"{words[by]}{exam} [All rules](../evaluation.md#by-what-each-rule-is-verified)"
 
 
 def main() -> int:

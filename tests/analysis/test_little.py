@@ -71,3 +71,34 @@ def test_times_that_nobody_counted_are_no_numbers():
         text_of(states(view.devices[0])[0], 3)
         == "3 of 3 samples: 1,500 writes/s of 4.8 kB, times not measured"
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth"),
+    [
+        # rate, latency and the printed queue
+        ([(27, 58, 9.0), (47, 323, 7.7)], 7.7),
+        ([(191, 1000, 250), (269, 1064, 168), (276, 1650, 200), (461, 671, 200)], 200),
+        ([(27, 58, 1.6), (47, 323, 7.7)], 15.2),
+        ([(136, 905, 60), (269, 1064, 100), (276, 1650, 159), (461, 671, 100)], 309),
+        ([(400, 58, 60), (400, 58, 8)], 23.2),
+        ([(47, 323, 7.7)], 7.7),
+        ([(47, 323, 4.0)], 15.2),
+    ],
+    ids=[
+        "shifted",
+        "longer than samples",
+        "too low",
+        "too low for long",
+        "short waits",
+        "one sample",
+        "one far too low",
+    ],
+)
+def test_a_queue_whose_waits_shift_between_samples_is_taken_as_printed(rows, depth):
+    samples = [
+        {"sda": {"w/s": rate, "wkB/s": 64 * rate, "w_await": wait, "aqu-sz": queue, "%util": 97.0}}
+        for rate, wait, queue in rows
+    ]
+    (series,) = view_of(iostat(samples)).devices
+    assert series.samples.floats("depth")[-1] == pytest.approx(depth, rel=0.01)

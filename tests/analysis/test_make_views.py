@@ -32,6 +32,7 @@ IOSTAT = BANNER + "".join(
     + "\n"
     for minute in (10, 12, 14, 16)
 )
+AGAIN = "This is the row that I mean:\n\n"
 
 
 def read(text: str, name: str, day: str = "20/26") -> iodiag.Capture:
@@ -181,8 +182,11 @@ def test_cpu_rows_without_a_column_of_iowait_need_not_add_up():
     assert len(cpu) == 3
 
 
-@pytest.mark.parametrize(("iowait", "samples"), [((25.0, 24.5), 2), ((25.0, 25.0), 1)])
-def test_equal_tables_are_samples_where_their_cpu_rows_differ(iowait, samples):
+@pytest.mark.parametrize(
+    ("iowait", "between", "samples"),
+    [((25.0, 24.5), "", 2), ((25.0, 25.0), "", 2), ((25.0, 24.5), AGAIN, 2), ((25.0, 25.0), AGAIN, 1)],
+)
+def test_equal_tables_are_samples_in_one_run_or_where_their_cpu_rows_differ(iowait, between, samples):
     table = (
         "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
         "           1.00    0.00    1.00   {:.2f}    0.00   73.00\n\n"
@@ -191,6 +195,6 @@ def test_equal_tables_are_samples_where_their_cpu_rows_differ(iowait, samples):
         "sda               0.00     5.00    3.00   10.00    12.00  1060.00   212.00     1.08  109.00  10.00"
         " 100.00\n\n"
     )
-    text = "".join(map(table.format, iowait))
+    text = between.join(map(table.format, iowait))
     view = view_of(iodiag.read(io.BytesIO(text.encode()), name="a.txt"))
     assert len(view.series("sda").samples) == samples

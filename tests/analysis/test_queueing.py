@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import iodiag
 from iodiag.analysis.load import queueing
+from iodiag.analysis.load.load_sentences import template_values
 from iodiag.analysis.load.queueing import (
     LEVEL_GAP,
     LEVEL_SPAN,
@@ -275,6 +276,21 @@ def test_spindles_count_by_what_the_layout_does(level, depth, reads, expected):
     assert verdicts(text, array(level, "sda", "sdb", "sdc", "sdd"), device="md0") == [expected]
 
 
+@pytest.mark.parametrize(
+    ("others", "is_full"),
+    [
+        ([], True),
+        ([load(45, 22, util=99)] * 3, False),  # one alone takes as long: a slow device, not a queue
+        ([load(500, 2, util=99)] * 3, True),
+        ([load(1300, 6, util=99)] * 3, False),  # it can do four times as much, and quicker
+    ],
+    ids=["nothing else", "slow alone", "quick alone", "far more at other times"],
+)
+def test_a_latency_beyond_the_class_is_no_queue_where_other_samples_deny_it(others, is_full):
+    text = iostat([{"sda": load(330, 27, util=97)}] * 20 + [{"sda": row} for row in others])
+    assert ("saturated" in verdicts(text, lsblk(("sda", False)))) == is_full
+
+
 def test_a_disk_without_idle_time_below_an_array_forbids_the_false_alarm():
     calm = load(25, 10)
     hot = load(25, 40)
@@ -284,6 +300,31 @@ def test_a_disk_without_idle_time_below_an_array_forbids_the_false_alarm():
     assert verdicts(text, context, device="md0") == ["indeterminate"]
     text = iostat([{"md0": load(100, 20), **legs, "sda": calm}] * 20)
     assert verdicts(text, context, device="md0") == ["false alarm"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "disk", "expected"),
+    [
+        (4, load(120, 4, util=30), "approaching"),  # a small write takes two of four disks: (4 + 1) / 2
+        (16, load(120, 18, util=76), "approaching"),  # the disks have some time left
+        (16, load(120, 60, util=98), "saturated"),
+        (16, load(120, 25, util=88), "saturated"),  # quick disks with more than three in line
+        (1.6, load(120, 5, util=33), "false alarm"),
+        (1.6, load(120, 7, util=66), "indeterminate"),  # less than twice as much is left
+    ],
+)
+def test_a_write_with_parity_takes_several_of_the_disks_that_are_seen(depth, disk, expected):
+    legs = dict.fromkeys(("sda", "sdb", "sdc", "sdd"), disk)
+    text = iostat([{"md0": load(100, 10 * depth, reads=0.0, util=99), **legs}] * 20)
+    context = array("raid5", *legs)
+    assert verdicts(text, context, device="md0") == [expected]
+    view = view_of(text, context)
+    (found,) = classify(view, view.series("md0"), LIMITS)
+    values = template_values(view.series("md0"), found)
+    assert values["spread_over"] == 4
+    if expected == "approaching":
+        # no more than the busiest disk has left
+        assert values["gain"] == pytest.approx(min(100 * (100 / disk["%util"] - 1), 200 / (depth - 1)))
 
 
 def test_latency_of_larger_requests_is_not_compared():

@@ -1,15 +1,19 @@
 """Disturbs labelled captures a little and looks whether the verdict holds; prints what it finds as Markdown.
 
-    python tests/evaluation/perturbed.py FOLDER...
+    python tests/evaluation/perturbed.py [--exam SEED] FOLDER...
 
-A sample is dropped or stands twice, one goes wild, an idle device stands beside, a table or a column is
-missing, the capture is given twice. The verdict stays then, or becomes `open` or `unknown`; it never becomes
-an all-clear, and never names a cause that neither the label accepts nor the undisturbed capture shows.
+With --exam one capture of each trouble of the simulated exam is disturbed as well.
+
+A sample is dropped or stands twice, one goes wild, an idle device stands beside, a table, a column or every
+listing is missing, the capture is given twice. The verdict stays then, or becomes `open` or `unknown`; it
+never becomes an all-clear, and never names a cause that neither the label accepts nor the undisturbed
+capture shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,9 +28,11 @@ import numpy as np
 import pandas as pd
 
 import iodiag
-from evaluation.corpus import Case, cases
+from evaluation.corpus import cases
+from evaluation.exam.questions import MECHANISMS, question
 from iodiag.model.finding import SEVERITIES
 from iodiag.model.report import Report
+from iodiag.model.topology import DeviceTopology
 
 Captures = Sequence[iodiag.Capture]
 Rows = pd.DataFrame
@@ -47,11 +53,14 @@ BESIDE = ("cpu", "queue", "memory", "swap", "paging", "tasks")
 ALL_CLEAR = ("healthy", "elsewhere")
 
 
+EXAM_SAMPLES = 5
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one capture under one disturbance: `kept`, `weaker`, `all-clear` or `other cause`."""
 
-    case: Case
+    case: str
     route: str
     change: str
     became: str
@@ -62,14 +71,25 @@ def outcomes(folders: Iterable[Path]) -> Iterator[Outcome]:
     """Every labelled capture with trouble that is recognised undisturbed, under every disturbance."""
     for case in cases(folders):
         for route, paths in case.routes.items():
-            captures = list(_read(paths))
-            if not captures:
-                continue
-            base = iodiag.analyze(captures)
-            accepted = _causes(base) | case.expected | case.any_of
-            for change, disturbed in disturbances(captures):
-                report = iodiag.analyze(disturbed)
-                yield Outcome(case, route, change, became(base, report, accepted), report.headline)
+            yield from _disturbed(case.name, route, list(_read(paths)), case.expected | case.any_of)
+
+
+def of_exam(seed: int, mechanisms: Iterable[str] = MECHANISMS) -> Iterator[Outcome]:
+    """The same of one simulated capture of each trouble."""
+    for mechanism in mechanisms:
+        asked = question(mechanism, EXAM_SAMPLES, seed, 0)
+        if asked.truth.sort == "trouble":
+            capture = iodiag.read(io.BytesIO(asked.text.encode()), name="capture.txt")
+            yield from _disturbed(mechanism, "exam", [capture], asked.truth.names | asked.truth.also)
+
+
+def _disturbed(name: str, route: str, captures: Captures, accepted: frozenset[str]) -> Iterator[Outcome]:
+    if not captures:
+        return
+    base = iodiag.analyze(captures)
+    for change, disturbed in disturbances(captures):
+        report = iodiag.analyze(disturbed)
+        yield Outcome(name, route, change, became(base, report, _causes(base) | accepted), report.headline)
 
 
 def _read(paths: Iterable[Path]) -> Iterator[iodiag.Capture]:
@@ -113,6 +133,8 @@ def disturbances(captures: Captures) -> Iterator[tuple[str, Captures]]:
             yield f"without {table}", [_without(capture, table) for capture in captures]
     for column in (c for c in disk.select_dtypes("number") if c not in KEYS and disk[c].notna().any()):
         yield f"without {column}", _with_disk(captures, disk.assign(**{column: np.nan}))
+    if any(capture.topology for capture in captures):
+        yield "without any listing", [replace(capture, topology=DeviceTopology()) for capture in captures]
     yield "given twice", [*captures, *captures]
 
 
@@ -203,14 +225,17 @@ def page(found: Sequence[Outcome]) -> str:
         for name, count in [*counts.items(), ("together", total)]
     ]
     turned = [one for one in found if one.became in words[2:]]
-    lines += ["", *(f"- {o.case.name} {o.route}, {o.change}: {o.became}: {o.said}" for o in turned)]
+    lines += ["", *(f"- {o.case} {o.route}, {o.change}: {o.became}: {o.said}" for o in turned)]
     return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folders", nargs="+", type=Path)
-    print(page(list(outcomes(parser.parse_args(arguments).folders))))
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--exam", type=int, metavar="SEED", help="the simulated exam with this seed, too")
+    options = parser.parse_args(arguments)
+    simulated = of_exam(options.exam) if options.exam is not None else ()
+    print(page([*outcomes(options.folders), *simulated]))
 
 
 if __name__ == "__main__":

@@ -163,6 +163,17 @@ def test_a_disturbed_capture_never_gets_an_all_clear_or_another_cause(folder):
     assert not [(one.change, one.said) for one in found if one.became not in ("kept", "weaker")]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mechanism", ["misaligned partition", "failing disk", "slow NFS mount", "write cliff"]
+)
+def test_a_disturbed_capture_of_the_exam_does_neither(mechanism):
+    found = list(perturbed.of_exam(41, [mechanism]))
+    assert len(found) >= 10
+    assert not [(one.change, one.said) for one in found if one.became not in ("kept", "weaker")]
+    assert not list(perturbed.of_exam(41, ["thin pool nearly full"])), "no trouble yet, whatever is disturbed"
+
+
 def test_a_verdict_that_turns_round_is_noticed():
     busy = iodiag.analyze(SAMPLES / "cases" / "raid5-small-writes")
     calm = iodiag.analyze(SAMPLES / "cases" / "healthy")

@@ -153,13 +153,13 @@ def figures(marks):
 def check(marks):
     """Floors as measured, less a little: a change may raise them, none may go below."""
     measured = figures(marks)
-    assert measured["Recall, medium confidence or surer"] >= 0.15
+    assert measured["Recall, medium confidence or surer"] >= 0.85
     assert measured["Precision of claims, medium confidence or surer"] >= 0.9
     assert measured["Wrong cause as the first finding"] <= 0.03
-    assert measured["False all-clear"] <= 0.17
+    assert measured["False all-clear"] <= 0.04
     assert measured["False warnings on healthy hosts"] <= 0.02
-    assert measured["Healthy hosts called healthy"] >= 0.4
-    assert measured["Abstained where nobody could tell"] >= 0.6
+    assert measured["Healthy hosts called healthy"] >= 0.75
+    assert measured["Abstained where nobody could tell"] >= 0.9
 
 
 def test_a_short_exam():

@@ -27,7 +27,7 @@ from iodiag.rules import all_rules
 
 BEGIN = "<!-- begin of verified: made by tests/evaluation/verified.py --page -->"
 END = "<!-- end of verified -->"
-SEED, SAMPLES = 31, 5
+SEED, SAMPLES, EACH = 32, 5, 3
 
 Found = Mapping[str, set[str]]
 """By rule, what shows it: cases or mechanisms."""
@@ -45,12 +45,13 @@ def in_captures(said: Iterable[Said]) -> tuple[Found, Found]:
 
 
 def in_simulation(mechanisms: Iterable[str] = MECHANISMS) -> Found:
-    """The mechanisms of the exam that a rule names, in one capture of each."""
+    """The mechanisms of the exam that a rule names, in a few captures of each."""
     found: dict[str, set[str]] = defaultdict(set)
-    for mark in marked(question(mechanism, SAMPLES, SEED, 0) for mechanism in mechanisms):
+    asked = (question(mechanism, SAMPLES, SEED, number) for mechanism in mechanisms for number in range(EACH))
+    for mark in marked(asked):
         is_elsewhere = mark.truth.sort == "elsewhere" and mark.is_found and mark.said and not mark.wrong
-        if is_elsewhere or (mark.is_named and mark.said in mark.truth.names):
-            found[mark.said].add(mark.question.mechanism)
+        for rule in mark.named | ({mark.said} if is_elsewhere else set()):
+            found[rule].add(mark.question.mechanism)
     return found
 
 

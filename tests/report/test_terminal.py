@@ -63,10 +63,10 @@ def test_what_each_device_was_doing_is_there():
 
 def test_a_terminal_shows_the_verdict_and_the_first_step_on_a_screen():
     lines = printed(raid5_report()).splitlines()
-    assert len(lines) <= 30
+    assert len(lines) <= 25
     assert "What to do first" in lines
     assert any(line.startswith("dm-89 ") and "█" in line for line in lines)
-    assert any("--full prints all of it" in line for line in lines)
+    assert any("--full prints all evidence" in line for line in lines)
 
 
 def test_the_empty_report_is_printed():

@@ -16,7 +16,10 @@ def analyzed(text: str, *context: str, **options: Any) -> Report:
     """The report on a capture and on what was pasted beside it, each an input of its own."""
     texts = {"capture.txt": text} | {f"context-{n}.txt": t for n, t in enumerate(context, 1)}
     captures = [iodiag.read(io.BytesIO(body.encode()), name=name) for name, body in texts.items()]
-    return iodiag.analyze(captures, **options)
+    report = iodiag.analyze(captures, **options)
+    values = (value for f in report.findings for e in f.evidence for value in e.values.values())
+    assert not any(isinstance(value, bool) for value in values), "a JSON report gives none back"
+    return report
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, bl
 def test_reads_that_starve_behind_writes_are_said(report_of):
     rows = [{"b": 0, "bi": 90000, "bo": 200}] * 6 + [{"b": 6, "bi": 9000, "bo": 41000}] * 6
     finding = only(report_of(vmstat(rows), rules=[RULE]))
-    assert any("from 90000 to 9000 kB/s while 41000" in item.text for item in finding.evidence)
+    assert any("from 87.89 MB/s to 9,000 kB/s while 40.04 MB/s" in item.text for item in finding.evidence)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,26 @@ def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(repor
     finding = only(report_of(text, rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "medium")
     assert "58.8 % at most, in 2 of 3 samples, from 08:40:00 on" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        ([(1, 50), (0, 100), (2, 16), (1, 52), (4, 9), (1, 41), (0, 50)], "warning"),
+        ([(1, 50), (0, 100)], "notice"),
+        ([(1, 20)] * 7, "notice"),
+        ([(40, 45)] * 7, "notice"),
+        ([(1, 50), (1, 5)] * 4, "notice"),
+    ],
+    ids=["it mostly waits", "few samples", "little", "it works as long", "half of the time"],
+)
+def test_iowait_that_lasts_on_a_host_that_hardly_works_is_a_cost(report_of, rows, severity):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"08:{21 + n}:00 all {work} 0 0 {wait} 0 {100 - work - wait}\n" for n, (work, wait) in enumerate(rows)
+    )
+    assert only(report_of(text, rules=[RULE])).severity == severity
 
 
 def test_without_a_queue_it_does_not_apply(report_of):
@@ -155,7 +175,7 @@ def test_a_moment_of_one_sample_without_iowait_is_no_pile(report_of, b, wa, is_t
 )
 def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, said):
     finding = only(report_of(vmstat([{"b": 9, "wa": 60, "bo": bo, "bi": 5} for bo in written]), rules=[RULE]))
-    assert "kB/s are written" in finding.summary
+    assert "MB/s are written" in finding.summary
     assert said in finding.summary
 
 
@@ -172,8 +192,8 @@ def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, s
 def test_a_flat_rate_of_a_host_that_waits_is_a_ceiling(report_of, written, is_flat):
     rows = [{"b": 5, "wa": 60, "us": 40, "bo": kb, "cache": 25_000 * n} for n, kb in enumerate(written)]
     finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
-    assert ("flat rate of 15," in finding.summary) == is_flat
-    told = [item for item in finding.evidence if "page cache takes 25,000 kB/s or more" in item.text]
+    assert ("flat rate of 14.7" in finding.summary) == is_flat
+    told = [item for item in finding.evidence if "page cache takes 24.41 MB/s or more" in item.text]
     assert len(told) == (len(written) > 5)  # one more to grow from
 
 
@@ -222,13 +242,13 @@ def test_a_fall_of_few_samples_is_told_where_chance_gives_none(report_of, floods
 def test_three_tasks_in_one_sample_of_ten_are_a_moment(report_of, rows, is_told):
     report = report_of(vmstat([{"b": b, "wa": 10, "bi": 40000} for b in rows]), rules=[RULE])
     assert (only(report) is not None) == is_told
-    assert is_told or "no disk statistics; 40,000 kB/s are read" in report.headline
+    assert is_told or "no disk statistics; 39.06 MB/s are read" in report.headline
 
 
 def test_writes_that_fall_as_reads_begin_are_told(report_of):
     rows = [{"b": 4, "wa": 40, "bo": 32000, "bi": 0}] * 4 + [{"b": 4, "wa": 40, "bo": 128, "bi": 39000}] * 4
     finding = only(report_of(vmstat(rows), rules=[RULE]))
-    assert "writes fall from 32000 to 128 kB/s while 39000 kB/s are read" in " ".join(
+    assert "writes fall from 31.25 MB/s to 128 kB/s while 38.09 MB/s are read" in " ".join(
         e.text for e in finding.evidence
     )
 
@@ -259,8 +279,8 @@ def test_a_host_without_idle_time_waits_for_its_disks(report_of, rows, told):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "The disks slow the host down: 26,000 kB/s are written and 600 kB/s read"),
-        ({"bi": 18_000, "bo": 0}, "The disks slow the host down: 18,000 kB/s are read"),
+        ({}, "The disks slow the host down: 25.39 MB/s are written and 600 kB/s read"),
+        ({"bi": 18_000, "bo": 0}, "The disks slow the host down: 17.58 MB/s are read"),
         ({"bi": 0, "bo": 0}, "Tasks wait for I/O: almost nothing is read or written"),
     ],
 )

@@ -76,6 +76,38 @@ def test_sizes_that_contradict_bytes(report_of):
     assert "64 kB per request where bytes by requests make 32" in said(report)
 
 
+@pytest.mark.parametrize(
+    ("writes", "size", "service", "said"),
+    [
+        (9.0, 123.79, 13.17, "26 requests/s are printed (such samples: 1)"),
+        (59.0, 123.79, 13.17, ""),  # all three agree
+        (9.0, 361.85, 13.17, ""),  # svctm alone is off
+        (9.0, 123.79, 38.5, "61.89 kB per request"),  # the size alone is off
+        (9.0, 123.79, 5.0, "61.89 kB per request"),  # both are off, and not alike
+    ],
+    ids=["rate is odd", "sound", "svctm is odd", "size is odd", "nothing agrees"],
+)
+def test_a_rate_that_size_and_svctm_contradict_is_not_believed(report_of, writes, size, service, said):
+    row = f"sdb 0.00 0.00 17.00 {writes:.2f} 96.00 4608.00 {size} 137.23 1033.43 {service} 100.10\n"
+    report = report_of(HEAD + row)
+    assert said in " ".join(item.text for f in found(report) for item in f.evidence)
+    assert bool(said) is bool(found(report))
+    (told,) = [f.summary for f in report.findings if f.rule == "true-saturation"]
+    assert ("of 62 kB take 1.03 s with 137.2 in flight" in told) is ("requests/s" in said or writes == 59)
+    assert "2.99 s" not in told
+
+
+@pytest.mark.parametrize(
+    ("counted", "wait", "is_told"),
+    [(0.32, 0.7, True), (1.3, 0.7, False), (20.0, 80.0, False)],
+    ids=["quick requests", "the queue agrees", "a backlog may drain"],
+)
+def test_a_queue_far_below_quick_requests_is_told_of_any_kernel(report_of, counted, wait, is_told):
+    row = load(1400 / wait if wait < 1 else 400, wait, depth=counted, util=30)
+    text = iostat([{"nvme0n1": row}]).replace("Linux 6.1.0", "Linux 3.10.0")
+    assert bool(found(report_of(text, rules=[RULE]))) is is_told
+
+
 WAITS = "Device: r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
 
 

@@ -43,6 +43,21 @@ def test_a_size_that_is_not_printed_is_not_told(report_of):
 
 
 @pytest.mark.parametrize(
+    ("row", "count", "calm", "severity"),
+    [
+        (load(10, 600, depth=3, util=100), 1, 40, "notice"),
+        (load(10, 600, depth=3, util=100), 1, 2, "warning"),
+        (load(10, 600, depth=3, util=100), 6, 40, "warning"),
+        (load(3, 2500, depth=3, util=100), 1, 40, "warning"),
+    ],
+    ids=["a moment", "half of the samples", "many requests", "seconds"],
+)
+def test_few_slow_requests_in_few_samples_are_a_moment(report_of, row, count, calm, severity):
+    rows = [load(80, 10)] * calm + [row] * count + [load(80, 10)] * 2
+    assert found(report_of, rows, HDD).severity == severity
+
+
+@pytest.mark.parametrize(
     ("rate", "samples", "confidence"), [(3.4, 1, "medium"), (3.4, 5, "high"), (200.0, 1, "high")]
 )
 def test_confidence_follows_the_requests_counted(report_of, rate, samples, confidence):

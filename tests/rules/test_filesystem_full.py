@@ -82,7 +82,9 @@ def test_a_full_one_is_a_cost_and_heads_the_report_of_calm_disks(report_of, text
     assert finding.severity == severity
     heads = (report.verdict.state, report.verdict.rule) == ("elsewhere", RULE)
     assert heads == (severity == "warning")
-    assert (report.headline == f"Not the speed of the devices: {finding.summary}") == heads
+    assert (
+        report.headline == f"Not the speed of the devices: {finding.summary[0].lower()}{finding.summary[1:]}"
+    ) == heads
 
 
 def test_a_device_in_trouble_heads_before_a_full_file_system(report_of):

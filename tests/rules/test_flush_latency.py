@@ -50,6 +50,15 @@ def test_disks_that_are_alike_slow_share_a_finding(report_of):
     assert next(o.devices for o in report.outcomes if o.status == "clear") == ("sdc",)
 
 
+def test_a_layer_that_counts_no_flush_is_not_clear(report_of):
+    writes = flushes(50.0, 1.0) | {"f/s": 0.0, "f_await": 0.0}
+    report = report_of(
+        iostat([{"sda": writes, "dm-1": writes, "dm-2": flushes(50.0, 1.0)}] * 30), rules=[RULE]
+    )
+    told = {name: outcome.status for outcome in report.outcomes for name in outcome.devices}
+    assert told == {"sda": "clear", "dm-1": "undetermined", "dm-2": "clear"}
+
+
 def test_flushes_are_weighted_by_their_number(report_of):
     text = iostat([{"sda": flushes(90.0, 2.0)}] * 20 + [{"sda": flushes(1.0, 100.0)}] * 20)
     assert not findings(report_of(text, rules=[RULE]))

@@ -135,10 +135,19 @@ def test_a_queue_that_speeds_nothing_up_is_a_disk_that_turns(report_of, name, be
     assert finding.confidence == sure
 
 
-def test_a_device_too_quick_to_seek_is_only_told(report_of):
-    finding = only(report_of(run(**{"r/s": 1400.0, "rkB/s": 9370.0, "aqu-sz": 3.3}), rules=[RULE]))
-    assert (finding.severity, finding.confidence) == ("info", "low")
-    assert any(item.weighs == "against" for item in finding.evidence)
+@pytest.mark.parametrize(
+    ("rate", "context", "seeks"),
+    [(1400.0, (), False), (520.0, (), False), (420.0, (), True), (1400.0, (HDD,), True)],
+    ids=["flash", "an array", "quick seeks", "it spins"],
+)
+def test_a_device_too_quick_to_seek_is_not_said_to(report_of, rate, context, seeks):
+    finding = only(
+        report_of(run(**{"r/s": rate, "rkB/s": 6.7 * rate, "aqu-sz": 3.3}), *context, rules=[RULE])
+    )
+    assert ("seeks" in finding.summary, "seek" in finding.title) == (seeks, seeks)
+    if not context:
+        assert finding.confidence == "low"
+        assert any(item.weighs == "against" for item in finding.evidence) == (rate > 500)
 
 
 def test_its_own_large_reads_are_the_yardstick(report_of):

@@ -70,6 +70,6 @@ def test_samples_of_several_lengths_are_told_by_the_shortest_and_the_longest(rep
     rows = text.splitlines(keepends=True)
     third = [at for at, line in enumerate(rows) if line.endswith(" sda\n")][2]
     (finding,) = found(report_of("".join(rows[:third] + rows[third + 1 :]), rules=[RULE]))
-    assert finding.summary == "Samples are 600 to 1200 s long: bursts within them do not show."
+    assert finding.summary == "Samples are 600 to 1,200 s long: bursts within them do not show."
     (even,) = found(report_of(text, rules=[RULE]))
     assert even.summary == "Samples are 600 s long: bursts within them do not show."

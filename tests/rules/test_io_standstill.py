@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import iostat, vmstat
+from writers.captures import banner, iostat, vmstat
 from writers.loads import load
 
 RULE = "io-standstill"
@@ -83,3 +83,38 @@ def test_it_stands_above_the_tasks_that_it_explains(report_of):
     report = report_of(vmstat([MOVES] * 5 + [STILL | {"b": 6}] * 8))
     assert report.findings[0].rule == RULE
     assert report.verdict.state == "open"
+
+
+def dirty(rows, step):
+    """sar -B and -r: kB/s written and MB that stay dirty, in samples of `step` seconds."""
+    clocks = [
+        f"{13 + n * step // 3600}:{n * step // 60 % 60:02}:{n * step % 60:02}" for n in range(len(rows) + 1)
+    ]
+    names = (
+        "kbmemfree kbavail kbmemused %memused kbbuffers kbcached kbcommit %commit kbactive kbinact kbdirty"
+    )
+    lines = [f"{clocks[0]} pgpgin/s pgpgout/s fault/s majflt/s"]
+    lines += [f"{clock} 0.00 {row[0]:.2f} 100.00 0.00" for clock, row in zip(clocks[1:], rows, strict=True)]
+    lines += ["", f"{clocks[0]} {names}"]
+    lines += [
+        f"{clock} 80000 8000000 900000 90.0 1000 800000 9000 1.0 100 100 {1024 * row[1]}"
+        for clock, row in zip(clocks[1:], rows, strict=True)
+    ]
+    return banner() + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "step", "is_told"),
+    [
+        ([(120000, 1000)] * 4 + [(80, 4400)] * 8, 60, True),
+        ([(120000, 1000)] * 4 + [(9000, 4400)] * 8, 60, False),
+        ([(120000, 4400)] * 4 + [(80, 1)] * 8, 60, False),
+        ([(120000, 4400)] * 4 + [(80, 1000)] * 8, 60, False),
+        ([(120000, 1000)] * 4 + [(80, 4400)] * 8, 5, False),
+        ([(80, 4400)] * 8 + [(120000, 4400)] * 4, 60, False),
+    ],
+    ids=["collapsed", "slower", "all is written", "most is written", "not due yet", "before the load"],
+)
+def test_much_that_stays_dirty_while_hardly_any_is_written_is_held_above_the_disks(run, rows, step, is_told):
+    (outcome,) = told(run(dirty(rows, step)))
+    assert (outcome == ("warning", "medium")) is is_told

@@ -57,6 +57,29 @@ def test_high_iowait_with_a_reason_is_none(report_of, samples, context):
     assert outcome(report).status == "clear"
 
 
+FEW = {"r/s": 210.0, "rkB/s": 1680.0, "r_await": 9.0, "aqu-sz": 1.9, "%util": 97.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "blocked", "is_found"),
+    [
+        (FEW, "0", 2, True),
+        (FEW, "1", 2, False),
+        (FEW, "0", 6, False),
+        (FEW | {"r/s": 60.0, "rkB/s": 480.0, "r_await": 32.0}, "0", 2, False),
+        (FEW | {"r/s": 660.0, "rkB/s": 5280.0, "aqu-sz": 6.0}, "0", 2, False),
+    ],
+    ids=["each its own request", "a disk that turns", "a crowd", "slower than flash ever is", "a queue"],
+)
+def test_a_few_readers_of_a_parallel_device_make_no_queue(report_of, row, kind, blocked, is_found):
+    context = (HDD.replace("     1", f"     {kind}"), vmstat([{"b": blocked, "wa": 70}] * 20))
+    finding = only(report_of(iostat([{"sda": row}] * 20, cpu(70.0, 18.0)), *context, rules=[RULE]))
+    assert bool(finding) is is_found
+    if finding:
+        assert (finding.severity, finding.devices) == ("notice", ("sda",))
+        assert "a few tasks that each wait" in finding.summary
+
+
 @pytest.mark.parametrize(
     "text",
     [

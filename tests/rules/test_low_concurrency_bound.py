@@ -50,8 +50,10 @@ def test_somebody_who_waits_makes_it_surer(run):
     "row",
     [
         load(120, 8, util=50),  # the caller's pace
-        load(240, 8, util=96),  # two in flight
-        load(150, 8, util=95),  # one and a quarter
+        load(240, 8, util=90),  # two in flight, and idle in between
+        load(300, 8, util=96),  # two and a half
+        load(240, 8, size=128, util=96),  # a stream's readahead
+        load(30, 60, util=96),  # slower than any: the device
         load(60, 1),
     ],
 )
@@ -137,6 +139,24 @@ def test_a_queue_that_callers_pin(report_of, device, rows, says):
     report = report_of(iostat([{device: row} for row in rows]), rules=["low-concurrency-bound"])
     assert [says in f.summary for f in report.findings] == ([True] if says else [])
     assert all((f.severity, f.confidence) == ("notice", "medium") for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("device", "rows", "says"),
+    [
+        ("vda", [load(240, 8, util=96)], "two callers"),
+        ("vda", [load(404, 4.9, util=99)] * 3, "two callers"),
+        ("sda", [load(240, 8, util=96)], ""),
+        ("vda", [load(180, 8, util=96)] * 3, "two callers"),
+        ("vda", [load(240, 8, util=96)] * 2 + [load(596, 12, util=99)] * 3, ""),
+        ("vda", [load(643, 2.66, util=98)], ""),
+        ("vda", [load(40, 45, util=96)], ""),
+    ],
+    ids=["two", "three samples", "maybe a full disk", "one and a half", "a queue", "within a tick", "slow"],
+)
+def test_few_callers_keep_a_device_busy_without_a_queue(report_of, device, rows, says):
+    report = report_of(iostat([{device: row} for row in rows]), rules=["low-concurrency-bound"])
+    assert [says in f.summary for f in report.findings] == ([True] if says else [])
 
 
 @pytest.mark.parametrize(

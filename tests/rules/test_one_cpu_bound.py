@@ -52,6 +52,24 @@ def test_interrupts_that_fill_one_cpu_hold_the_rate(report_of):
     assert "24,000 requests/s" in finding.summary
 
 
+@pytest.mark.parametrize(("count", "sure"), [(1, "medium"), (2, "medium"), (6, "high")])
+def test_a_cpu_full_of_interrupts_needs_no_second_sample(report_of, count, sure):
+    finding = only(report_of(sar([(FULL, BOUND)] * count), rules=[RULE]))
+    assert finding.confidence == sure
+    assert ("±" in finding.evidence[1].text) == (count > 1)
+
+
+def test_one_sample_without_a_queue_does_not_hide_the_others(report_of):
+    """Such as averages since boot that nothing marks."""
+    finding = only(report_of(sar([(FULL, (3600.0, 0.4, 4.0)), *[(FULL, BOUND)] * 8]), rules=[RULE]))
+    assert finding.samples == (1, 8)
+
+
+def test_two_samples_of_a_kernel_thread_are_a_suspicion(report_of):
+    finding = only(report_of(sar([((1.0, 97.0, 0.0), BOUND)] * 2), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
 def test_a_kernel_thread_is_less_sure_since_it_may_poll(report_of):
     finding = only(report_of(sar([((1.0, 97.0, 0.0), BOUND)] * 8)))
     assert finding.confidence == "medium"
@@ -69,13 +87,13 @@ def test_mpstat_beside_iostat_tells_when_the_cpu_is_always_full(report_of):
     ("samples", "expected", "words"),
     [
         ([(CALM, BOUND)] * 8, "clear", "no CPU by itself"),
-        ([(FULL, BOUND)] * 2, "undetermined", "2 of 2 samples"),
         ([(FULL, (24000.0, 0.1, 4.0))] * 8, "undetermined", "no device"),
         ([(FULL, (100.0, 90.0, 4.0))] * 8, "undetermined", "no device"),
+        ([(FULL, BOUND)] * 3 + [(FULL, (24000.0, 0.1, 4.0))] * 5, "undetermined", "no device"),
         ([(FULL, BOUND), (FULL, (12000.0, 1.2, 4.0))] * 4, "undetermined", "polls"),
         ([(FULL, BOUND)] * 4 + [(CALM, BOUND)] * 4, "undetermined", "something else"),
     ],
-    ids=["calm", "too few", "no queue", "few requests", "a poller", "a limit"],
+    ids=["calm", "no queue", "few requests", "a queue at times", "a poller", "a limit"],
 )
 def test_what_does_not_show_it(report_of, samples, expected, words):
     outcome = status(report_of(sar(samples), rules=[RULE]))

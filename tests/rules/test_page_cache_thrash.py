@@ -28,7 +28,7 @@ def only(report):
 def test_pages_that_push_out_each_other_fire_from_one_sample(report_of, count, sure):
     finding = only(report_of(capture([row()] * count), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("warning", sure)
-    assert "1400 page faults/s" in finding.summary
+    assert "1,400 page faults/s" in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_large_readaheads_leave_it_open(report_of):
     report = report_of(capture([row(read=700_000, major=640, stolen=180_000)] * 3), rules=[RULE])
     (outcome,) = report.outcomes
     assert outcome.status == "undetermined"
-    assert "640 faults/s wait for 1094 kB each" in outcome.reason
+    assert "640 faults/s wait for 1,094 kB each" in outcome.reason

@@ -27,7 +27,7 @@ def test_a_stream_that_is_cut_to_the_limit_is_told_with_what_it_costs(report_of)
     (finding,), _ = judged(report_of, STREAM, queue())
     assert (finding.severity, finding.confidence) == ("notice", "medium")
     assert "cut to 128 kB (max_sectors_kb): 900 requests/s in 10 of 10 samples" in finding.summary
-    assert "in requests of 1024 kB they would be 112/s" in finding.summary
+    assert "in requests of 1,024 kB they would be 112/s" in finding.summary
     assert any("max_sectors_kb:128" in q.text for e in finding.evidence for q in e.quotes)
     (remedy,) = finding.remedy
     assert "echo 1024 > /sys/block/sda/queue/max_sectors_kb" in remedy

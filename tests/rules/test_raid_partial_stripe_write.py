@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from writers.captures import iostat, sar_d
+from writers.loads import lsblk
 
 RULE = "raid-partial-stripe-write"
 DISKS = ("sda", "sdb", "sdc", "sdd")
@@ -69,6 +70,18 @@ def test_it_is_an_inefficiency_where_nothing_queues(report_of):
     idle = sample(row(0, 120, 0, 480, 0.3, 2), row(60, 60, 240, 240, 0.1, 1))
     (finding,) = findings(report_of(iostat([idle] * 20), mdstat(), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "high")
+
+
+def test_the_slow_member_comes_before_parity_where_the_others_have_time_left(report_of):
+    quick, slow = row(60, 60, 240, 240, 0.29, 2.4), row(60, 60, 240, 240, 9.8, 82)
+    waits = sample(row(0, 120, 0, 480, 16, 130), quick) | {"sdc": slow}
+    kinds = lsblk(*((disk, True) for disk in DISKS))
+    report = report_of(iostat([waits] * 20), mdstat(), kinds, rules=[RULE, "slow-member"])
+    assert [(f.rule, f.severity) for f in report.findings] == [("slow-member", "warning"), (RULE, "notice")]
+    assert report.findings[0].confidence == "high"
+    alike = sample(row(0, 120, 0, 480, 16, 130), slow)
+    (finding,) = report_of(iostat([alike] * 20), mdstat(), rules=[RULE]).findings
+    assert finding.severity == "warning"
 
 
 def test_writes_below_a_page_are_counted_in_pages(report_of):

@@ -51,6 +51,40 @@ def test_beside_real_work_that_queues_it_is_a_warning(report_of):
     assert finding.severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("read", "activity", "severity"),
+    [(300.0, "", "info"), (900.0, CHECK, "info"), (1500.0, CHECK, "warning"), (4000.0, CHECK, "warning")],
+    ids=["a few percent", "less than a fifth", "a quarter of the requests", "a third of the bytes"],
+)
+def test_a_resync_beside_far_more_work_is_context(report_of, read, activity, severity):
+    """kB/s that each member reads of itself, beside 8,000 kB/s that it writes for the array."""
+    work = {"w/s": 256.0, "wkB/s": 16384.0, "w_await": 60.0, "aqu-sz": 15.0, "%util": 100.0}
+    leg = {"r/s": read / 64, "rkB/s": read, "r_await": 20.0, "w/s": 64.0, "wkB/s": 8192.0}
+    leg |= {"w_await": 20.0, "aqu-sz": 1.5, "%util": 90.0}
+    mirrors = MDSTAT.format(activity=activity).replace("active raid5", "active raid10")
+    (finding,) = findings(report_of(run(work, leg), mirrors, rules=[RULE]))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("merges", "util", "severity", "said"),
+    [
+        (34900.0, 30.0, "notice", "merged from pieces of 4.0 kB"),
+        (34900.0, 80.0, "warning", "merged from pieces of 4.0 kB"),
+        (900.0, 30.0, "notice", "average 124.1 kB; md works in units of 64 kB, which merge"),
+    ],
+    ids=["pages", "pages on busy disks", "large reads"],
+)
+def test_what_the_members_read_is_told_by_what_it_was_merged_of(report_of, merges, util, severity, said):
+    leg = {"r/s": 1164.0, "rkB/s": 144400.0, "rrqm/s": merges, "r_await": 1.2, "aqu-sz": 1.4, "%util": util}
+    written = {"w/s": 14.0, "wkB/s": 1795.0}
+    (finding,) = findings(report_of(run(written, leg, samples=3), MDSTAT.format(activity=""), rules=[RULE]))
+    assert finding.severity == severity
+    assert "0 kB/s are read from it and 1,795 kB/s are written to it" in finding.summary
+    (size,) = [item for item in finding.evidence if "kB" in item.text and said in item.text]
+    assert size.weighs == ("for" if merges > 1000 else "context")
+
+
 def test_sar_shows_it_too(report_of):
     leg = {"tps": 73.0, "rkB/s": 62000.0, "areq-sz": 849.0, "aqu-sz": 1.5, "await": 21.0, "%util": 87.0}
     capture = sar_d([{"md0": {}} | dict.fromkeys(DISKS, leg)] * 20)

@@ -217,3 +217,43 @@ def test_devices_that_count_no_flush_are_named_in_the_order_of_the_capture(repor
     report = report_of(iostat([{"sda": COMMIT, **dict.fromkeys(names, uncounted)}] * 20, FREE), rules=[RULE])
     untold = next(o for o in report.outcomes if o.status == "undetermined")
     assert list(untold.devices) == names
+
+
+@pytest.mark.parametrize(
+    ("upper", "devices"),
+    [(4.0, ("dm-1",)), (3.9999, ("dm-1",)), (3.6, ("dm-1", "bcache0"))],
+    ids=["whole pages", "whole pages, rounded", "a log above as well"],
+)
+def test_of_two_layers_the_slow_one_with_empty_writes_is_named(report_of, upper, devices):
+    quick = {"w/s": 34241.0, "wkB/s": upper * 34241, "w_await": 0.034, "aqu-sz": 1.17, "%util": 100.0}
+    slow = {"w/s": 1320.0, "wkB/s": 1320 * 3.58, "w_await": 0.757, "aqu-sz": 1.0, "%util": 99.0}
+    finding = only(report_of(iostat([{"dm-1": slow, "bcache0": quick}] * 3, None), rules=[RULE]))
+    assert finding.devices == devices
+    assert "dm-1 takes 1,320 writes/s" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "occupancy"),
+    [
+        ("6.8.0", [(234, 4.08, 1.89)], 0.93),
+        ("6.8.0", [(352, 1.96, 1.34), (234, 4.08, 1.89)], 0.93),
+        ("6.8.0", [(234, 4.08, 0.96)], None),
+        ("6.8.0", [(20, 4.08, 0.30)], None),
+        ("4.18.0", [(234, 4.08, 1.89)], None),
+    ],
+    ids=["one report", "the one that waits more", "no flush", "a flush now and then", "an old kernel"],
+)
+def test_flushes_are_told_where_reads_and_writes_are_not_apart(report_of, kernel, rows, occupancy):
+    cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n 4.06 0.00 5.15 90.78 0.00 0.01\n\n"
+    head = "Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\n"
+    reports = [
+        f"$ iostat -s 1 -x\nLinux {kernel} (db) \t03/04/26 \t_x86_64_\t(1 CPU)\n\n{cpu}{head}"
+        f"sda {rate:.2f} {rate * 6.5:.2f} 10.00 {wait:.2f} 6.50 {depth:.2f} 94.70\n\n"
+        for rate, wait, depth in rows
+    ]
+    finding = only(report_of("".join(reports), DURABLE, rules=[RULE]))
+    assert (finding is None) == (occupancy is None)
+    if finding is not None:
+        assert (finding.severity, finding.confidence) == ("warning", "medium")
+        assert finding.evidence[0].values["occupancy"] == pytest.approx(occupancy, abs=0.01)
+        assert "requests/s of 6.5" in finding.evidence[1].text

@@ -50,6 +50,78 @@ def test_one_sum_with_changing_shares_is_a_shared_path(report_of, times, sure):
     assert finding.confirm[0].startswith("dd if=/dev/sda ")
 
 
+def requests(splits, total=360.0, deep=(14, 8, 6)):
+    """Samples of three disks with requests of 8, 4 and 16 kB; a split is the requests/s of the last two."""
+    samples = []
+    for b, c in splits:
+        rates = zip((total - b - c, b, c), (8.0, 4.0, 16.0), deep, strict=True)
+        samples.append(
+            {
+                f"sd{n}": disk(rate * kb / 1000, d if rate else 0, kb)
+                for n, (rate, kb, d) in zip("abc", rates, strict=True)
+            }
+        )
+    return samples
+
+
+TURNS = [(120, 90), (0, 160), (140, 0), (110, 95), (0, 155), (150, 0)]
+
+
+def test_a_limit_on_requests_shows_in_their_sum_though_no_bytes_are_held(report_of):
+    """Counts of few requests scatter: ±5 % of 360 in a second."""
+    noise = [1.0, 0.96, 1.03, 0.98, 1.04, 0.99]
+    samples = [s for n, f in enumerate(noise * 3) for s in requests(TURNS[n % 6 : n % 6 + 1], 360 * f)]
+    (finding,) = found(report_of(iostat(samples), rules=[RULE]))
+    assert (finding.severity, finding.devices) == ("warning", ("sda", "sdb", "sdc"))
+    assert "together complete 358 requests/s" in finding.summary
+    assert "MB/s" not in finding.summary
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [s for n in range(18) for s in requests(TURNS[n % 6 : n % 6 + 1], 300 + 7 * n)],
+        requests([(120, 90)] * 18),
+        [
+            s
+            for n in range(18)
+            for s in requests(TURNS[n % 6 : n % 6 + 1], deep=(8, 8, 8) if 0 in TURNS[n % 6] else (6, 5, 5))
+        ],
+    ],
+    ids=["a load that grows", "constant shares", "as many in flight whoever asks"],
+)
+def test_requests_that_no_limit_holds(report_of, samples):
+    assert not found(report_of(iostat(samples), rules=[RULE]))
+
+
+def volume(rate, depth, size):
+    return disk(rate * size / 1000, depth, size=size)
+
+
+BY_COUNT = [
+    {"sda": volume(a, 14, 8), "sdb": volume(b, 8 if b else 0, 4), "sdc": volume(360 - a - b, c, 16)}
+    for a, b, c in ((185, 175, 0), (105, 135, 8), (190, 0, 8), (170, 190, 0), (95, 150, 8), (200, 0, 8))
+]
+
+
+@pytest.mark.parametrize(
+    ("samples", "kinds", "is_found"),
+    [
+        (BY_COUNT * 4, "0", True),
+        (BY_COUNT * 4, "1", False),
+        ([{n: volume(r["r/s"], 0.5, 8) for n, r in row.items()} for row in BY_COUNT] * 4, "0", False),
+    ],
+    ids=["volumes with a queue", "disks that turn", "a steady pace without a queue"],
+)
+def test_one_sum_of_requests_is_a_shared_limit_of_volumes(report_of, samples, kinds, is_found):
+    context = "NAME ROTA TYPE\n" + "".join(f"{name}     {kinds} disk\n" for name in ("sda", "sdb", "sdc"))
+    findings = found(report_of(iostat(samples), context, rules=[RULE]))
+    assert bool(findings) is is_found
+    if findings:
+        assert findings[0].devices == ("sda", "sdb", "sdc")
+        assert "together complete 360 requests/s in 24 of the 24 samples" in findings[0].summary
+
+
 def test_it_explains_the_cap_that_each_disk_seems_to_have(report_of):
     report = report_of(iostat(shares(SPELLS * 5)))
     assert not [f for f in report.findings if f.rule == "true-saturation" and f.explained_by is None]

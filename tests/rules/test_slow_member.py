@@ -120,6 +120,15 @@ def test_under_a_resync_alone_it_stays_low(report_of):
     assert (finding.severity, finding.confidence) == ("notice", "low")
 
 
+@pytest.mark.parametrize(("read", "confidence"), [(300.0, "high"), (6000.0, "low")])
+def test_a_resync_that_is_little_of_the_load_is_no_reason_for_a_slow_leg(report_of, read, confidence):
+    """kB/s that each member reads beside what the array asks for."""
+    changes = {disk: {"rkB/s": 1280.0 + read, "r/s": 80.0 + read / 64} for disk in DISKS}
+    capture = iostat(run((12, 12, 60, 13), **changes))
+    (finding,) = findings(report_of(capture, TREE.format(level="raid0"), rules=[RULE]))
+    assert finding.confidence == confidence
+
+
 def test_one_disk_has_no_peers(report_of):
     report = report_of(iostat([{"sda": reads(12)}] * 20), rules=[RULE])
     assert outcome(report).status == "not_applicable"
@@ -137,7 +146,7 @@ def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(repo
     sample = {"sda": sibling(3900), "sdb": sibling(6.3, 3.8)}
     (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
     assert (finding.severity, finding.confidence, finding.devices) == ("critical", "medium", ("sda",))
-    assert "3.9 s per request, sdb takes 6.3 ms" in finding.summary
+    assert "3.9 s per request against 6.3 ms on sdb" in finding.summary
     assert finding.confirm[0] == "smartctl -x /dev/sda"
 
 

@@ -59,3 +59,22 @@ def test_a_mapped_device_of_which_nothing_is_known_makes_no_sum(report_of):
     report = report_of(iostat([sample] * 5), MIRROR, rules=[RULE])
     assert not report.findings
     assert report.outcomes[0].devices == ("dm-7", "dm-8")
+
+
+DISKS = {"sda": row(800.0), "sdb": row(800.0)}
+
+
+@pytest.mark.parametrize(
+    ("last", "ratio"),
+    [(DISKS, 3.0), (DISKS | {"md0": row(400.0)}, 3.67), (dict.fromkeys(DISKS, row(0.0)), 3.0)],
+    ids=["the layer is cut off", "it moved less", "it is left out as idle"],
+)
+def test_a_report_that_lacks_a_layer_is_not_summed(report_of, last, ratio):
+    samples = [DISKS | {"md0": row(800.0)}] * 3 + [last] * 3
+    (finding,) = findings(report_of(iostat(samples), MIRROR, rules=[RULE]))
+    assert finding.evidence[0].values["ratio"] == pytest.approx(ratio, rel=0.01)
+
+
+def test_disks_alone_in_all_reports_make_no_sum(report_of):
+    samples = [DISKS] * 3 + [dict.fromkeys(DISKS, row(0.0)) | {"md0": row(1.0)}]
+    assert not findings(report_of(iostat(samples), MIRROR, rules=[RULE]))

@@ -56,8 +56,9 @@ def test_one_request_at_a_time_is_clear(report_of):
         (row(100, 17, 100), "undetermined"),
         (row(100, 10.5, 100), "clear"),
         (row(60, 8, 50), "clear"),
+        (row(586000, 0.05), "undetermined"),
     ],
-    ids=["twice its svctm", "nearly two in flight", "one in flight", "half idle"],
+    ids=["twice its svctm", "nearly two in flight", "one in flight", "half idle", "svctm rounds to none"],
 )
 def test_overlap_is_never_cleared(report_of, sample, status):
     report = report_of(HEAD + sample, rules=[RULE])

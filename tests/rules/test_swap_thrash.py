@@ -114,7 +114,7 @@ def test_cache_that_becomes_swap_makes_no_room(report_of, grows, falls, out, sta
     rows[-1] |= {"so": 30_000, "bo": 30_000}
     report = report_of(vmstat(rows), rules=[RULE])
     assert outcome(report).status == status
-    assert ("fall by 2783 MB" in outcome(report).reason) == (status == "undetermined")
+    assert ("fall by 2,783 MB" in outcome(report).reason) == (status == "undetermined")
 
 
 @pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])
@@ -262,3 +262,49 @@ def test_pages_that_only_come_back_are_missed_where_tasks_wait_for_nothing_else(
     finding = only(report_of(vmstat([BACK | changes] * 9), rules=[RULE]))
     assert (finding is not None) == is_found
     assert not is_found or finding.severity == "warning"
+
+
+def paged(name, reads, writes, size=4.0, merged=(0.0, 0.0), util=94.0):
+    """A row of requests that were asked for and, of them, the merged ones (shares)."""
+    row = {}
+    for way, rate, part in (("r", reads, merged[0]), ("w", writes, merged[1])):
+        row |= {f"{way}/s": rate * (1 - part), f"{way}rqm/s": rate * part, f"{way}kB/s": rate * size}
+    return {
+        name: row | {"r_await": 2.0, "w_await": 4.0, "aqu-sz": (reads * 2 + writes * 4) / 1000, "%util": util}
+    }
+
+
+MERGED = (0.02, 0.87)
+
+
+@pytest.mark.parametrize(
+    ("rows", "context", "is_told"),
+    [
+        (paged("dm-2", 2280, 4500) | paged("sda", 2280, 4500, merged=MERGED), (), True),
+        (paged("dm-2", 2280, 4500, 4.4) | paged("sda", 2280, 4500, 4.4, MERGED), (), False),
+        (paged("dm-2", 2280, 40) | paged("sda", 2280, 40, merged=MERGED), (), False),
+        (paged("dm-2", 60, 90) | paged("sda", 60, 90, merged=MERGED), (), False),
+        (paged("dm-2", 2280, 4500) | paged("sda", 2280, 4500, merged=(0.6, 0.87)), (), False),
+        (paged("dm-2", 2280, 4500) | paged("sda", 2280, 4500), (), False),
+        (paged("dm-2", 2280, 4500) | paged("sda", 9000, 4500, merged=MERGED), (), False),
+        (paged("dm-2", 2280, 4500), (), False),
+        (paged("dm-2", 2280, 4500) | paged("sda", 2280, 4500, merged=MERGED), (vmstat([{}] * 3),), False),
+    ],
+    ids=[
+        "swap",
+        "other sizes",
+        "one way",
+        "little",
+        "reads merge",
+        "a database",
+        "others read",
+        "alone",
+        "vmstat",
+    ],
+)
+def test_single_pages_both_ways_are_possibly_swap(report_of, rows, context, is_told):
+    finding = only(report_of(iostat([rows] * 2), *context, rules=[RULE]))
+    assert (finding is not None) is is_told
+    if finding is not None:
+        assert (finding.severity, finding.confidence, finding.devices) == ("notice", "low", ("dm-2",))
+        assert finding.confirm == ("swapon -s", "vmstat 1")

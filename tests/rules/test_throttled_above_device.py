@@ -67,6 +67,17 @@ def test_a_rate_that_moves_is_clear(run):
     assert status(run(iostat(rows), FLASH, WAITING)) == {"clear"}
 
 
+@pytest.mark.parametrize(
+    ("size", "rate", "expected"),
+    [(900, 10, "undetermined"), (900, 200, "clear"), (16, 10, "clear")],
+    ids=["large", "many", "small"],
+)
+def test_a_rate_of_few_large_requests_is_not_cleared_as_it_cannot_look_steady(run, size, rate, expected):
+    rates = [rate * share for share in (0.8, 0.9, 1.2, 1.1, 0.9, 1.0, 0.8, 1.1, 1.0, 1.2)]
+    rows = [load(rate, 7, reads=0, size=size, util=4, depth=0.08) for rate in rates]
+    assert status(run(iostat([{"sda": row} for row in rows]))) == {expected}
+
+
 def test_a_mean_of_fio_is_held_against_all_that_the_device_did_meanwhile(run):
     """What stood in a queue for half of the run has a long mean, and is calm for the rest."""
     fio = (Path(__file__).parents[2] / "samples/fio/random-reads.json").read_text()

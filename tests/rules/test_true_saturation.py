@@ -129,6 +129,22 @@ def test_hardly_a_request_on_a_busy_disk_is_not_called_idle(report_of):
     ]
 
 
+@pytest.mark.parametrize(
+    ("disk", "is_full"),
+    [
+        (load(3740, 5.0, reads=0.0, size=256), False),
+        (load(374, 300.0, reads=0.0, size=2560), True),
+        (load(3, 5.0, reads=0.0, size=256, util=2), True),
+    ],
+    ids=["merged, and quick", "merged, and full", "on disks that are not shown"],
+)
+def test_what_is_counted_before_it_is_merged_fills_no_device(run, disk, is_full):
+    """A mapped device that nothing places, with as many requests in flight as no controller takes at once."""
+    layer = load(120000, 5.3, reads=0.0, size=8)
+    report = run(iostat([{"dm-1": layer, "dm-2": layer, "sdc": disk, "sdd": disk}] * 2))
+    assert any("dm-1" in finding.devices for finding in found(report)) is is_full
+
+
 @pytest.mark.parametrize("samples", [1, 2, 3])
 def test_a_full_disk_of_unknown_class_is_told_from_one_sample(run, samples):
     report = run(iostat([{"sdg": load(158, 165, reads=0.0, size=252)}] * samples))
@@ -291,6 +307,46 @@ def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
     assert (finding.title == "A burst fills the device") is ("burst" in said)
 
 
+DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "severity"),
+    [
+        ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains, 1 s of samples: writes of 118 kB", "notice"),
+        ([DRAINED | {"aqu-sz": 90}], "is full: writes of 118 kB take 254 ms with 90", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is full: writes", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6}] * 3, "is full: writes of 118 kB take 254 ms with 96.52", "warning"),
+    ],
+    ids=["drains", "the queue agrees", "no idle time", "a backlog drains once"],
+)
+def test_a_backlog_that_drains_is_told_by_the_printed_queue(run, rows, said, severity):
+    (finding,) = found(run(iostat([{"xvdj": row} for row in rows])))
+    assert said in finding.summary
+    assert finding.severity == severity
+
+
+MEAN_ONLY = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "said"),
+    [
+        ((17, 6), (9, 512), "mixed requests of 181 kB take 1.03 s"),  # few large writes, many small reads
+        ((3, 64), (97, 128), "writes of 126 kB take 1.03 s"),  # nearly all requests, nearly all bytes
+        ((60, 64), (60, 64), "mixed requests of 64 kB take 1.03 s"),
+    ],
+)
+def test_a_mean_latency_is_that_of_a_direction_with_nearly_all_bytes_and_requests(run, reads, writes, said):
+    rate, moved = reads[0] + writes[0], reads[0] * reads[1] + writes[0] * writes[1]
+    row = (
+        f"sdb 0.00 0.00 {reads[0]:.2f} {writes[0]:.2f} {reads[0] * reads[1]:.2f} {writes[0] * writes[1]:.2f} "
+    )
+    row += f"{2 * moved / rate:.2f} {rate * 1.033:.2f} 1033.43 {1000 / rate:.2f} 100.00\n"
+    (finding,) = found(run(MEAN_ONLY + row))
+    assert said in finding.summary
+
+
 def test_a_burst_without_a_clock_has_its_numbers(run):
     calm = [CALM | {"rrqm/s": 0.37 * n} for n in range(9)]
     timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, *calm[4:]]])
@@ -312,7 +368,7 @@ def test_a_mean_of_two_directions_is_told_with_both(run):
     rows = [two_ways((50, 8, 5), (50, 8, 12), 80)] * 20 + [two_ways((60, 8, 400), (60, 8, 90))] * 20
     (finding,) = found(run(iostat([{"sda": row} for row in rows])))
     assert "245 ms with 29.40 requests in flight" in finding.summary
-    assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary
+    assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB take 90.00 ms" in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -366,3 +422,111 @@ def test_an_nvme_device_with_many_in_flight_that_wait_twice_as_long_as_they_may_
 ):
     report = report_of(iostat([{"nvme0n1": row}]), rules=["true-saturation"])
     assert bool(report.findings) == is_full
+
+
+# what is full though no sample of its own shows it without a queue: somebody has to wait
+
+BUSY = load(196, 43, size=63, reads=0.2)
+WAITED = {"%user": 1.0, "%iowait": 30.0, "%idle": 69.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "blocked", "severity"),
+    [
+        (BUSY, WAITED, None, "warning"),
+        (BUSY, {}, 3, "warning"),
+        (BUSY, WAITED, 1, None),
+        (BUSY, {"%user": 1.0, "%iowait": 5.0, "%idle": 94.0}, None, None),
+        (load(196, 43, size=63, reads=0.2, util=90.0), WAITED, None, None),
+        (load(75, 43, size=63, reads=0.2), WAITED, None, None),
+        (load(300, 16, size=63), WAITED, None, None),
+    ],
+    ids=["iowait of cpus", "tasks", "one task", "a stream", "idle time", "no queue", "as its class"],
+)
+def test_a_device_that_several_wait_for_is_full_without_a_baseline(run, row, cpu, blocked, severity):
+    tasks = [] if blocked is None else [vmstat([{"b": blocked, "bo": 7000}] * 2)]
+    report = run(iostat([{"sda": row}] * 2, cpu, cpus=16), *tasks)
+    assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("calm", "is_full"),
+    [
+        (load(60, 2, size=230), True),
+        (load(60, 6, size=230), False),
+        (load(60, 0.1, size=230), False),
+        (load(60, 2, size=230, reads=0.0), False),
+        (load(180, 20, size=860), False),
+    ],
+    ids=["calm", "its size explains it", "cached", "writes", "not calm"],
+)
+def test_a_calm_sample_of_another_size_is_a_baseline(run, calm, is_full):
+    text = iostat([{"sdb": calm}] * 3 + [{"sdb": load(200, 38, size=860)}] * 3, WAITED, cpus=16)
+    assert [(f.severity, f.confidence) for f in found(run(text))] == [("warning", "medium")] * is_full
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "severities"),
+    [
+        (load(16000, 5, size=86), {}, ["notice"]),
+        (load(16000, 5, size=86), WAITED, ["warning"]),
+        (load(16000, 3, size=86), WAITED, []),
+        (load(3000, 13, size=86), {}, []),
+    ],
+    ids=["nobody waits", "iowait", "prompt", "as an array of disks may"],
+)
+def test_more_than_a_disk_with_heads_moves_is_held_against_one_without(run, row, cpu, severities):
+    assert [f.severity for f in found(run(iostat([{"sdb": row}] * 2, cpu, cpus=16)))] == severities
+
+
+def stream(util, wait, merges=24000.0, rate=190.0):
+    return load(rate, wait, size=500, reads=0.0, util=util) | {"wrqm/s": merges}
+
+
+@pytest.mark.parametrize(
+    ("others", "devices"),
+    [
+        ([(87, 65), (84, 55), (81, 52)], {"sda", "sdb", "sdc", "sdd"}),
+        ([(87, 65), (75, 55), (81, 30)], {"sda", "sdb"}),
+    ],
+    ids=["a set", "less busy, and quicker"],
+)
+def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
+    rows = [stream(93, 90), *(stream(*other) for other in others)]
+    findings = found(run(iostat([dict(zip(DISKS, rows, strict=True))])))
+    assert {name for finding in findings for name in finding.devices} == devices
+    assert findings[0].devices[0] == "sda"
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (stream(100, 90), "notice"),
+        (stream(100, 90, merges=0.0), "warning"),
+        (stream(100, 450), "warning"),
+        (stream(100, 90, merges=200.0), "warning"),
+    ],
+    ids=["at its pace", "not merged", "a long queue", "hardly merged"],
+)
+def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
+    (finding,) = found(run(iostat([{"sda": row}])))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("other", "words", "severity"),
+    [
+        (load(990, 7, size=83, util=100), "with deadline:", "notice"),
+        (load(990, 7, size=83, util=100), "", "warning"),
+        (load(990, 7, size=83, util=60), "with deadline:", "warning"),
+        (load(300, 7, size=300, util=100), "with deadline:", "warning"),
+    ],
+    ids=["another run", "the same run", "not as busy", "fewer requests"],
+)
+def test_another_run_that_moves_far_more_refutes_a_limit(run, other, words, severity):
+    waits = iostat([{"sda": load(740, 90, size=24)}] * 3)
+    text = f"with anticipatory:\n\n{waits}\n{words}\n\n" + iostat([{"sda": other}] * 3).split("\n\n", 1)[1]
+    if not words:
+        text = iostat([{"sda": load(740, 90, size=24)}] * 3 + [{"sda": other}] * 3)
+    finding = next(f for f in found(run(text)) if "of 24 kB" in f.summary)
+    assert (finding.severity, "not its capacity" in finding.summary) == (severity, severity == "notice")

@@ -92,6 +92,12 @@ def test_the_array_speaks_for_its_members(run):
     assert values(finding)["most"] == pytest.approx(21)
 
 
+def test_disks_that_are_half_busy_leave_too_little(run):
+    below = dict.fromkeys(DISKS, load(120, 6.7, util=66))
+    text = iostat([{"md0": load(55, 29, reads=0.0, util=99), **below}] * 20)
+    assert not found(run(text, array("raid10", *DISKS)))
+
+
 def test_sar_shows_it_as_well(run):
     row = {"tps": 240.0, "rkB/s": 960.0, "areq-sz": 4.0, "aqu-sz": 0.94, "await": 3.9, "%util": 93.0}
     (finding,) = found(run(sar_d([{"sda": row}] * 20), lsblk(("sda", False))))
@@ -120,18 +126,29 @@ def test_a_single_sample_in_ticks_is_told(run):
     ("row", "is_found"),
     [
         (load(240, 3.9), True),
-        (load(70, 13), False),  # slower than flash is: no sign of headroom
+        (load(300, 20, util=98), False),  # six in flight
+        (load(40, 25), False),
         (
             {"r/s": 500.0, "rkB/s": 4000.0, "r_await": 0.4, "w/s": 60.0, "wkB/s": 480.0, "w_await": 12.0},
             False,
         ),
     ],
-    ids=["quick", "slow flash", "slow writes behind quick reads"],
+    ids=["quick", "slow with a queue", "slower than any", "slow writes behind quick reads"],
 )
 def test_flash_must_answer_quickly_in_both_directions(run, row, is_found):
     row = {"aqu-sz": 0.92, "%util": 92.0} | row
     report = run(iostat([{"sda": row}] * 20), lsblk(("sda", False)))
     assert bool(found(report)) == is_found
+
+
+@pytest.mark.parametrize("row", [load(70, 13.5), load(170, 16, util=95)], ids=["one", "a few"])
+def test_slow_flash_that_is_asked_for_little_is_told_for_information(run, report_of, row):
+    text, kinds = iostat([{"sda": row}] * 20), lsblk(("sda", False))
+    (finding,) = found(run(text, kinds))
+    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert "long for a device that does not spin" in finding.summary
+    outcomes = report_of(text, kinds, rules=["true-saturation"]).outcomes
+    assert [one.status for one in outcomes] == ["undetermined"]
 
 
 def test_equal_devices_are_one_finding(run):

@@ -65,3 +65,22 @@ def test_the_same_load_with_a_third_of_the_util_was_as_busy(report_of, changes, 
         assert "busy 99 % of the time, 1 of 2 samples" in told[0].summary
         (one,) = (f for f in report.findings if f.rule == "low-concurrency-bound")
         assert "in 2 of 2 samples" in one.summary
+
+
+@pytest.mark.parametrize(
+    ("depths", "util", "is_told"),
+    [
+        ((0.97, 1.0, 0.99), 8.4, True),
+        ((0.97, 1.0), 8.4, False),
+        ((0.97, 1.0, 0.6), 8.4, False),
+        ((2.9, 3.0, 3.1), 8.4, False),
+        ((0.97, 1.0, 0.99), 60.0, False),
+    ],
+    ids=["one reader", "two samples", "bursts", "three in flight", "much of the time"],
+)
+def test_one_request_in_flight_in_all_samples_keeps_a_device_busy(report_of, depths, util, is_told):
+    rows = [{"r/s": 82.0, "rkB/s": 328.0, "r_await": 1000 * depth / 82, "aqu-sz": depth} for depth in depths]
+    report = report_of(iostat([{"sdb": row | {"%util": util}} for row in rows]), rules=[RULE])
+    assert bool(report.findings) is is_told
+    if is_told:
+        assert "in each sample with I/O: it was busy" in report.findings[0].summary

@@ -36,7 +36,7 @@ def test_a_flat_rate_under_a_growing_queue(run):
     rows = [held(3000, 8 + 2 * n, jitter=jitter(n)) for n in range(20)]
     (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
-    assert "3000 IOPS is the limit of Amazon EBS gp3" in " ".join(e.text for e in finding.evidence)
+    assert "3,000 IOPS is the limit of Amazon EBS gp3" in " ".join(e.text for e in finding.evidence)
 
 
 def test_a_known_rate_under_a_steady_queue_is_likely(run):

@@ -29,8 +29,9 @@ def said(samples):
     return [(f.rule, f.severity, f.confidence, f.devices) for f in report.findings], report
 
 
+# a lone sample may be of a backlog that drains, whose queue is less than rate times latency
 @examples(40)
-@given(st.lists(st.tuples(WAY, WAY, st.floats(5, 100)), min_size=1, max_size=5), st.floats(0.01, 0.5))
+@given(st.lists(st.tuples(WAY, WAY, st.floats(5, 100)), min_size=2, max_size=5), st.floats(0.01, 0.5))
 def test_a_counter_that_is_too_low_adds_no_finding_and_hides_none_in_silence(rows, counted):
     right, _ = said([{"sda": row(*one)} for one in rows])
     wrong, report = said([{"sda": row(*one, counted)} for one in rows])

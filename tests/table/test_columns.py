@@ -99,11 +99,11 @@ def test_a_time_is_shown_in_its_zone():
 
 def test_moments_are_whole_microseconds():
     assert moment(1_511_180_000.123) == datetime(2017, 11, 20, 12, 13, 20, 123_000)
-    assert span(np.array([np.nan, 60.0, 30.5, 1e300])) == (
-        "1970-01-01 00:00:30.500000",
-        "1970-01-01 00:01:00",
-    )
-    assert span(np.array([np.nan])) == (None, None)
+    shown = ("1970-01-01 00:00:30.500000", "1970-01-01 00:01:00")
+    times = np.array([np.nan, 60.0, 30.5, 1e300])
+    assert span(times, is_moment=False) == shown
+    assert span(times, is_moment=True) == tuple(f"{text}+00:00" for text in shown)
+    assert span(np.array([np.nan]), is_moment=True) == (None, None)
 
 
 COLUMNS = st.sets(st.sampled_from(["device", "time", "line", "await_ms", "is_group"]), min_size=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -145,6 +146,29 @@ def test_a_command_in_the_sentence_stands_below_it_as_one():
     assert "To settle it, run: `" not in report.to_markdown()
 
 
+def test_what_else_was_found_stands_in_the_sentence_or_below_it_once():
+    one, other = finding("cause"), finding("cause", title="Cable", rule="other")
+    found, text = judged([one, other])
+    assert found.also == "Also found: Cable."
+    assert text.endswith(found.also)
+    whole = replace(
+        report_of(iostat([{"sda": CALM}] * 5)), findings=(one, other), headline=text, verdict=found
+    )
+    assert "Also found" not in whole.to_markdown()
+    plain = finding("cause", summary="Memory is short.")
+    again = replace(whole, findings=(plain,), verdict=judged([plain])[0], headline=judged([plain])[1])
+    assert again.headline == "Likely: memory is short."
+    assert again.to_markdown(full=True).count("emory is short") == 1
+    assert whole.to_markdown().count("Cable") == 1
+
+
+@pytest.mark.parametrize("text", [iostat([{"sda": {}}] * 5), iostat([{"sda": SLOW}] * 5)])
+def test_a_verdict_without_a_finding_asks_for_what_its_sentence_ends_with(text):
+    found, sentence = judged([], text)
+    assert found.asks.count("`") >= 2
+    assert sentence.endswith(f" {found.asks}")
+
+
 def test_the_busiest_device_is_the_one_with_the_most_requests_not_the_fastest_sample():
     samples = [{"sda": CALM, "sdb": load(900, 0.2, size=8) if at == 3 else {}} for at in range(20)]
     assert "the busiest is sda (20 of 20 samples" in report_of(iostat(samples)).headline
@@ -201,13 +225,41 @@ def test_iowait_is_not_healthy():
     assert report.verdict.state != "healthy"
 
 
-@pytest.mark.parametrize(("iowait", "state"), [(55.0, "open"), (2.0, "unknown")])
-def test_who_waits_waits_for_the_device_that_is_never_idle(iowait, state):
-    row = load(1120, 13, size=128, util=100)
-    report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": 90.0 - iowait, "%iowait": iowait}))
+@pytest.mark.parametrize(
+    ("row", "iowait", "state"),
+    [
+        (load(1120, 13, size=128, util=100), 55.0, "open"),
+        (load(1120, 13, size=128, util=100), 2.0, "unknown"),
+        (load(312, 9.3, size=128, util=100), 55.0, "open"),
+        (load(1695, 1.09, size=11, util=100), 99.9, "open"),
+        (load(312, 4.5, size=128, util=70), 55.0, "unknown"),
+    ],
+    ids=["a queue", "nobody waits", "three in flight", "two in flight", "idle at times"],
+)
+def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
+    report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": max(0, 90 - iowait), "%iowait": iowait}))
     assert report.verdict is not None
     assert report.verdict.state == state
-    assert ("sdc is what tasks may wait for" in report.headline) == (state == "open")
+    waits = re.search(r"sdc is (what tasks may wait for|never idle)", report.headline)
+    assert bool(waits) == (state == "open")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
+        (load(900, 1.1, size=10), "its latency bounds what so few ask"),
+        (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
+        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
+        (load(300, 1.1, size=10), "no device is seen to be slow"),
+    ],
+    ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
+)
+def test_who_waits_waits_for_the_latency_of_a_device_that_is_never_idle(row, said):
+    cpu = {"%user": 9.0, "%iowait": 40.0, "%idle": 51.0}
+    report = report_of(iostat([{"sda": row}], cpu), rules=["svctm-misread"])
+    assert report.verdict.state in ("open", "unknown")
+    assert said in report.headline
 
 
 def test_blocked_tasks_are_not_healthy():
@@ -423,10 +475,65 @@ def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
     assert "sda has requests waiting" in text
 
 
+@pytest.mark.parametrize(("wait", "util", "named"), [(13.5, 100, "sda"), (0.4, 30, "dm-0")])
+def test_the_disk_is_named_and_not_the_layer_above_it_that_counts_before_merging(wait, util, named):
+    """Writes of 4 kB that a disk merges eight to one: 55 in flight above it, and 11 on it, if it is busy."""
+    disk = load(840, wait, size=34, reads=0.25, util=util)
+    layer = load(6240, 8.5, size=4.6, reads=0.035, util=100)
+    disk |= {"wrqm/s": 5400.0, "rkB/s": 3600.0, "wkB/s": 25000.0}
+    layer |= {"rkB/s": 3600.0, "wkB/s": 25000.0}
+    text = judged([], iostat([{"sda": disk, "dm-0": layer}] * 3), vmstat([{"b": 7, "wa": 58}] * 3))[1]
+    assert f"{named} is what tasks may wait for" in text
+
+
+@pytest.mark.parametrize(
+    ("rates", "is_told"),
+    [([130000] * 4 + [80] * 4, True), ([130000] * 4 + [80] * 2, False), ([9000, 80, 80, 80], False)],
+)
+def test_a_device_without_latencies_that_moves_a_fraction_at_the_end_is_not_called_idle(rates, is_told):
+    head = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    text = "\n".join(f"{head}md0 {rate / 20:.2f} 0.00 {rate:.2f} 0 {rate}\n" for rate in rates)
+    found, said = judged([], text)
+    assert found.state == "unknown"
+    assert ("something above the disks holds it" in said) is is_told
+
+
+def test_a_neighbour_whose_latency_is_not_timed_is_no_quicker_one():
+    disk, untimed = (
+        load(16856, 4.73, size=86, util=100),
+        load(40203, 0, size=42) | {"r_await": 0.0, "%util": 0.0},
+    )
+    assert "takes 0" not in judged([], iostat([{"sdb": disk, "md0": untimed}] * 2))[1]
+
+
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
     deep = load(66000, 0.63, size=4)
     assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "open"
     assert state_of(iostat([{"nvme0n1": load(300000, 0.2, size=4)}] * 3)) == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        (load(444, 2.76, size=46, reads=0, util=75), "open"),
+        (load(444, 0.9, size=46, reads=0, util=40), "healthy"),  # as quick as its class is
+        (load(100, 2.76, size=46, reads=0, util=20), "healthy"),  # seldom busy
+        (load(2137, 2.76, size=46, reads=0, util=90), "healthy"),  # a queue explains it
+        (load(700, 2.2, size=1024, reads=0, util=90), "healthy"),  # large writes take as long
+    ],
+    ids=["slow", "quick", "seldom busy", "a queue", "large"],
+)
+def test_flash_that_is_slow_with_one_or_two_in_flight_is_not_healthy(row, state):
+    assert state_of(iostat([{"nvme0n1": row}] * 5, cpu=IDLE_CPU)) == state
+
+
+def test_requests_whose_bytes_are_not_counted_are_not_called_small():
+    row = load(31.8, 115.4, reads=0, util=96) | {"wkB/s": 0.0}
+    report = report_of(iostat([{"cciss/c0d0": row}], cpu=None))
+    assert report.verdict.state == "open"
+    assert "31.80 writes/s, 3.8" in report.headline
+    assert "small" not in report.headline
+    assert "kB" not in report.headline
 
 
 @pytest.mark.parametrize(("wait", "depth", "state"), [(43, 0.5, "unknown"), (14, 0.2, "healthy")])
@@ -494,6 +601,21 @@ def test_what_the_rows_tell_of_a_device_that_holds_requests(row, step, beside, s
     report = report_of(iostat([{"sda": row} | beside], step=step), rules=["svctm-misread"])
     assert report.verdict.state == "open"
     assert said in report.headline
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"sdb": {"r/s": 9000.0, "rkB/s": 126000.0}},
+        {"md0": load(10000, 0.4, size=14)},
+        {"sdb": load(10000, 1.3, size=14)},
+    ],
+    ids=["times that are zeros", "a layer on disks", "not a fraction"],
+)
+def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
+    report = report_of(iostat([{"sda": load(19000, 3.9, size=14)} | beside]), rules=["svctm-misread"])
+    assert report.verdict.state == "open"
+    assert "beside it takes" not in report.headline
 
 
 # health by latency
@@ -627,6 +749,11 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
             "requests waiting in its queue",
         ),
         (
+            (iostat([{"sda": load(1200, 6.7, size=8, util=97)}]), lsblk(("sda", False))),
+            "open",
+            "sda takes longer per request than is usual for its class",
+        ),
+        (
             (iostat([{"sda": load(11, 7, size=900, reads=0, util=3)}] * 5),),
             "healthy",
             "a limit above the device (io.max, blkio.throttle) would not show",
@@ -652,6 +779,7 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
         *(
             "one or two requesters",
             "more than two",
+            "what serves several at once",
             "large writes alone",
             "disks alike",
             "floods beside reads",
@@ -669,6 +797,20 @@ def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_
     text = iostat([{"sda": CALM}] * 3) + plain + "sdb 8.00 0.00 60.00 0 60\n"
     assert state_of(text) == "healthy"
     assert state_of(text.replace("8.00 0.00 60.00", "800.00 0.00 6000.00")) == "unknown"
+
+
+def test_a_device_that_does_a_little_now_and_then_does_not_hide_a_healthy_one():
+    odd = [load(rate, 0.4, size=size) for rate, size in ((3, 4), (40, 64), (12, 16), (150, 90), (20, 30))]
+    rows = [{"sda": CALM, "vda": odd[n // 6] if n % 6 == 0 else {}} for n in range(30)]
+    assert state_of(iostat(rows), DISK) == "healthy"
+    slow = [row | {"vda": row["vda"] and load(20, 90 + n)} for n, row in enumerate(rows)]
+    report = report_of(iostat(slow), DISK)
+    assert report.verdict.state != "healthy"
+
+
+def test_what_lasts_is_told_of_a_device_whose_health_is_not_shown():
+    rows = [{"sda": load(89, 13.2, size=256, util=82)}] * 58 + [{"sda": load(9, 13.8, size=256, util=8)}]
+    assert "(58 of 59 samples: 89 reads/s" in report_of(iostat(rows), DISK).headline
 
 
 def test_an_idle_disk_is_not_like_one_that_completes_nothing():

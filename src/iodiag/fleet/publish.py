@@ -115,7 +115,7 @@ def _linked(report: FleetReport) -> set[str]:
     """The addresses that the fleet report leads to."""
     affected = (one for trouble in report.troubles for one in trouble.affected)
     cells = (cell for row in report.heatmap.rows for cell in row.cells if cell)
-    parts = (affected, cells, report.outliers, report.departures)
+    parts = (affected, cells, report.outliers, report.departures, report.windows)
     return {one.report for part in parts for one in part}
 
 

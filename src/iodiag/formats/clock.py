@@ -350,6 +350,34 @@ def unroll_midnight(seconds: Floats) -> Floats:
     return result
 
 
+def with_halves(days: Floats, seconds: Floats) -> Floats:
+    """Times of day of clocks with twelve hours that do not name their half, told by one that goes back.
+
+    Some locales print no AM and PM. `days` are the midnights of each, all NaN where no date is known. A first
+    hour of twelve is taken as noon, any other as before it. Where the clocks then do not go on as evenly as
+    elsewhere, one was set back or the run was another: they stay as printed.
+    """
+    is_same_day = np.diff(np.nan_to_num(days)) == 0
+    is_back = (np.diff(seconds) < 0) & is_same_day
+    if not is_back.any() or seconds.min() < 3600 or seconds.max() >= DAY_S / 2 + 3600:
+        return seconds
+    of_half = seconds % (DAY_S / 2)
+    steps = np.append(seconds[0] >= DAY_S / 2, (np.diff(of_half) < 0) & is_same_day)
+    halves = np.cumsum(steps)
+    day_starts = np.append(True, ~is_same_day)
+    halves -= np.where(day_starts, halves - steps, 0)[
+        np.maximum.accumulate(np.where(day_starts, range(len(steps)), 0))
+    ]
+    result: Floats = of_half + halves * (DAY_S / 2)
+    lengths = np.diff(np.nan_to_num(days) + result)
+    is_even = (
+        halves.max() <= 1
+        and lengths.min() >= 0
+        and lengths.max() <= 2 * np.sort(lengths)[(len(lengths) - 1) // 2]
+    )
+    return result if is_even else seconds
+
+
 def interval_lengths(ends: Floats, first: float | None) -> Floats:
     """Length of each sample from the ends of all, in order; `first` is when the first began.
 

@@ -272,6 +272,31 @@ class Departure:
 
 
 @dataclass(frozen=True)
+class DailyWindow:
+    """Hours of the day or the week in which devices of a host do several times what they usually do.
+
+    `begin` and `end` are of the clock that the samples show, `days` says which days were counted: "days" or
+    a day of the week. It stood out on `seen` of `of` of them. `value` is in those hours and `usual` what half
+    of all hours show: kB/s of the `direction` where `quantity` is kb_per_s, else ms per request. `chance` is
+    how many windows of this length would agree as often by chance on the host. `report` is of the last day.
+    """
+
+    host: str
+    devices: tuple[str, ...]
+    direction: str
+    quantity: str
+    begin: str
+    end: str
+    days: str
+    seen: int
+    of: int
+    value: float
+    usual: float
+    chance: float
+    report: str = ""
+
+
+@dataclass(frozen=True)
 class FailedInputs:
     """Inputs that could not be used, or only in part, all for one reason."""
 
@@ -317,6 +342,7 @@ class Totals:
     onsets: int = 0
     outliers: int = 0
     departures: int = 0
+    windows: int = 0
     failed: int = 0
     silent: int = 0
     changes: int = 0
@@ -343,6 +369,7 @@ class FleetReport:
     onsets: tuple[Onset, ...] = ()
     outliers: tuple[Outlier, ...] = ()
     departures: tuple[Departure, ...] = ()
+    windows: tuple[DailyWindow, ...] = ()
     failed: tuple[FailedInputs, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
     silent: tuple[SilentHost, ...] = ()

@@ -69,6 +69,8 @@ class Verdict:
     `trouble`: somebody waits, and a mechanism explains it. `open`: somebody waits, and no mechanism is sure.
     `healthy`: every device with traffic was seen to answer as its class does. `elsewhere`: somebody waits,
     and not for the storage. `unknown`: the capture cannot tell.
+
+    `asks` and `also` are parts of the headline: what to run next, and what else was found.
     """
 
     state: Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
@@ -76,6 +78,8 @@ class Verdict:
     devices: tuple[str, ...] = ()
     severity: Severity | None = None
     confidence: Confidence | None = None
+    asks: str = ""
+    also: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from iodiag.report.document import (
     Screen,
     Section,
     TextTable,
-    shortened,
 )
 from iodiag.report.wording import Spans
 
@@ -45,7 +44,7 @@ _MARK = "bold underline"
 _BETWEEN_COLUMNS = 3
 _LONG_WORD = 24
 """Characters of a word in a table that is not broken while there is room."""
-POINTER = "`--full` prints all of it; `-o report.html` writes it as a page with charts."
+POINTER = "`--full` prints all evidence; `-o report.html` writes a page with charts."
 
 
 def console(file: IO[str] | None = None, no_color: bool | None = None, width: int | None = None) -> Console:
@@ -62,13 +61,15 @@ def console(file: IO[str] | None = None, no_color: bool | None = None, width: in
 
 def show(report: Report, console: Console, full: bool = False) -> None:
     """Print the first screen and a line for each other finding; in `full` everything."""
-    whole = contents.document(report, full)
-    document = whole if full else shortened(whole, ("brief",), POINTER)
+    document = contents.document(report, full)
     for renderable in _screen(document.screen, console.width):
         console.print(renderable, crop=False)
     for section in document.sections:
-        for renderable in _section(section, console.width, full):
-            console.print(renderable, crop=False)
+        if full or section.place == "brief":
+            for renderable in _section(section, console.width, full):
+                console.print(renderable, crop=False)
+    if not full:
+        console.print(_words(wording.prose(POINTER), "dim"))
 
 
 def _screen(screen: Screen, width: int) -> Iterator[RenderableType]:

@@ -153,8 +153,6 @@ def _brief(report: Report) -> Iterator[Section]:
     """The findings beside that of the verdict, a line each."""
     rest = [finding for _, finding in beside(report)]
     if not rest:
-        if not report.findings:
-            yield Section((Span("Findings"),), (_nothing(report),), place="brief")
         return
     items = [_line(finding, len(report.hosts) > 1) for finding in rest[:BRIEF_FINDINGS]]
     more = len(rest) - len(items)
@@ -200,7 +198,8 @@ def _next_steps(report: Report) -> Iterator[Section]:
 def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Seen, is_lead: bool) -> Section:
     """One finding; of the verdict's, the sentence and the evidence stand elsewhere."""
     summary = Paragraph(wording.prose(finding.summary))
-    has_summary = finding.summary.strip() and not (is_lead and finding.summary.strip() in report.headline)
+    # behind a colon its first letter is a small one
+    has_summary = finding.summary.strip() and not (is_lead and finding.summary.strip()[1:] in report.headline)
     facts = Facts(tuple(_facts(finding, report, is_lead)))
     charts = Charts(("finding", number))
     rest: tuple[Block, ...]

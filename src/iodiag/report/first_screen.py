@@ -16,18 +16,12 @@ from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item
 from iodiag.report.wording import Span, Spans
 
 PICTURE: Key = ("screen", 0)
-NOTHING = "Nothing at the disks. What waits all the same waits above them: on a limit, a lock, the network."
+NOTHING = "Nothing at the disks. If something is still slow, look above them: a limit, a lock, the network."
 COMMANDS_SHOWN = 2
 LONGEST_COMMAND = 100
 Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
-_TO_PASTE = re.compile(
-    r" ((?:To settle it, run|Capture more|Capture samples|See while it is slow)[^:`]{0,40}): `[^`]*`"
-    r"(?:,? and[^`]{0,40}`[^`]*`)?"
-)
-"""How a headline asks for a command."""
-
 _SURENESS = {
     "high": "many samples, and a narrow interval far from no change, or around it",
     "medium": "beyond chance, yet from few samples or within a wide interval",
@@ -57,10 +51,13 @@ def screen(report: Report) -> Screen:
 
 
 def _sentence(report: Report, actions: Iterable[Block]) -> str:
-    """The verdict's sentence, without a command where some stand below it to paste."""
-    is_below = any(isinstance(block, Commands) for block in actions)
-    said = _TO_PASTE.sub("", report.headline) if is_below else report.headline
-    return said.strip() or "No rule found anything."
+    """The verdict's sentence, without what stands below it: the commands to paste, the other findings."""
+    text = report.headline
+    if report.verdict is not None and report.comparison is None:
+        asks = report.verdict.asks if any(isinstance(block, Commands) for block in actions) else ""
+        for part in filter(None, (asks, report.verdict.also)):
+            text = text.replace(f" {part}", "")
+    return text.strip() or "No rule found anything."
 
 
 def title(report: Report) -> Spans:
@@ -96,9 +93,10 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     own = [s for s in states if any((s.source, line) in cited for line in s.lines)]
     first = [s for s in own if s.device == devices[0]] or own
     worst = _quoted(lead.summary, first) if lead and first else _costliest(states, devices)
-    if worst is not None:
+    if worst is not None and worst.text not in report.headline:
         seen, _, cost = worst.text.rpartition(": ")
-        yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
+        often = f" in {seen}" if seen and not (lead and f" {seen}" in lead.summary) else ""
+        yield "Cost", (wording.name(worst.device), Span(f"{often}: "), *wording.prose(cost))
     if lead is not None:
         total = next(
             (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
@@ -106,18 +104,12 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         when = finding_sections.window(report, lead, total)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
-        # where the sentence says how often, a state's own count would be a second one
-        if worst is not None and seen and not _HOW_OFTEN.search(lead.summary):
-            yield "Seen", wording.prose(f"in {seen}")
         meaning = wording.CONFIDENCE_MEANING[lead.confidence]
         yield "How sure", (Span(f"{lead.confidence} confidence: {meaning}"),)
     if lead is None or not (worst or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     yield "Result", (Span(tally(report)),)
-
-
-_HOW_OFTEN = re.compile(r"(?:in |\(|over )(?:\d+ of \d+|\d+|the only) samples?|every sample")
 
 
 def _is_on_host(host: str | None, lead: Finding | None) -> bool:
@@ -169,7 +161,7 @@ def tally(report: Report) -> str:
         for severity in reversed(SEVERITIES)
         if severity in found
     ]
-    counted = wording.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
+    counted = ", ".join(parts) or "0 findings"
     clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
     asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
     if report.ignored:
@@ -177,8 +169,10 @@ def tally(report: Report) -> str:
     return f"{counted}; {wording.plural(clear, 'rule')} clear, {len(asked)} not judged"
 
 
-def _captures(report: Report) -> Spans:
-    names = list(dict.fromkeys(section.source for section in _sections(report)))
+def _captures(report: Report, *others: Report) -> Spans:
+    """The inputs of a report, as shortly as these and those of other reports are told apart."""
+    short = finding_sections.addresses(report, *others)
+    names = dict.fromkeys(short[section.source][:-1] for section in _sections(report))
     return wording.names(names, 3) or (Span("no capture"),)
 
 
@@ -188,7 +182,7 @@ def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
     for label, side in (("Before", comparison.before), ("After", report)):
         length = wording.elapsed(*covered(side))
         when = f", {_when(side)}" + (f" ({length})" if length else "")
-        facts.append((label, (*_captures(side), Span(when))))
+        facts.append((label, (*_captures(side, comparison.before, report), Span(when))))
     if _is_reversed(covered(comparison.before), covered(report)):
         facts.append(("Order", (Span("AFTER is older than BEFORE: exchange the two unless that is meant"),)))
     facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
@@ -207,7 +201,6 @@ def _is_reversed(before: Covered, after: Covered) -> bool:
 
 def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
     """The first step, and commands to paste; of a guess how to confirm it, else how to capture more."""
-    stated = [span.text for span in wording.prose(report.headline) if span.is_code and " " in span.text]
     if lead is not None:
         commands = first_commands(lead.confirm, lead.devices)
         if lead.confidence == "low" and commands:
@@ -217,9 +210,9 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
         if commands:
             yield Commands(commands)
     elif report.verdict is not None and report.verdict.state in ("open", "unknown"):
-        asked = _TO_PASTE.search(report.headline)
-        yield Paragraph((Span(f"{asked[1] if asked else 'Capture more while it is slow'}:"),))
-        yield Commands((*(stated[:COMMANDS_SHOWN] or ["iostat -xyt 1 60 > capture.txt"]),))
+        asks = report.verdict.asks or "Capture more while it is slow: `iostat -xyt 1 60 > capture.txt`"
+        yield Paragraph((Span(asks.partition(": `")[0] + ":"),))
+        yield Commands(tuple(span.text for span in wording.prose(asks) if span.is_code))
     else:
         yield Paragraph((Span(NOTHING),))
 
@@ -227,7 +220,8 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
 def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:
     """Commands to paste first: those ready to run, and of them those that name a device of the finding."""
     texts = map(finding_sections.command, confirm)
-    short = [text for text in texts if 0 < len(text) <= LONGEST_COMMAND]
+    known = [text for text in texts if text]
+    short = [text for text in known if len(text) <= LONGEST_COMMAND] or sorted(known, key=len)[:1]
 
     def rank(text: str) -> tuple[bool, bool]:
         is_ready = "\n" not in text and not _BLANK.search(text)

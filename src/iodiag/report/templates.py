@@ -34,7 +34,7 @@ def template(name: str) -> Template:
 
 def css(with_script: bool = False) -> str:
     """The style of every page, and of the charts that a script draws."""
-    return _text_of("page.css") + (_text_of("uplot/uPlot.min.css") if with_script else "")
+    return _without_indents("page.css") + (_text_of("uplot/uPlot.min.css") if with_script else "")
 
 
 def filter_script() -> str:
@@ -46,8 +46,7 @@ def filter_script() -> str:
 def script() -> str:
     """The one script of a page with charts over time: uPlot with its licence, and what uses it."""
     licence = _text_of("uplot/LICENSE").strip()
-    own = "\n".join(line.strip() for line in _text_of("explore.js").splitlines())
-    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{own}\n"
+    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{_without_indents('explore.js')}"
 
 
 def policy(css: str, script: str = "") -> str:
@@ -65,3 +64,7 @@ def _hash(text: str) -> str:
 
 def _text_of(name: str) -> str:
     return files("iodiag.report").joinpath(name).read_text("utf-8")
+
+
+def _without_indents(name: str) -> str:
+    return "".join(f"{line.strip()}\n" for line in _text_of(name).splitlines())

@@ -241,19 +241,21 @@ def _clock(at: datetime) -> str:
 
 
 def time_span(start: str | None, end: str | None, timezone: str | None = None) -> str:
-    """From when to when, in words, with the zone or that none is stated; "" without any clock."""
-    if not start and not end:
-        return ""
+    """`clock_span` with the zone or that none is stated; "" without any clock."""
+    span = clock_span(start, end)
+    return f"{span} ({zone((start, end), timezone)})" if span else ""
+
+
+def clock_span(start: str | None, end: str | None) -> str:
+    """From when to when, in words; "" without any clock."""
     first, last = instant(start or end), instant(end or start)
-    where = f"({zone((start, end), timezone)})"
     if first is None or last is None:
         known = [visible(text, NAME_LIMIT).replace("T", " ", 1) for text in (start, end) if text]
-        return f"{' to '.join(dict.fromkeys(known))} {where}"
+        return " to ".join(dict.fromkeys(known))
     if first == last:
-        return f"{_clock(first)} {where}"
+        return _clock(first)
     is_same_day = first.date() == last.date()
-    until = last.strftime("%H:%M:%S") if is_same_day else _clock(last)
-    return f"{_clock(first)} to {until} {where}"
+    return f"{_clock(first)} to {last.strftime('%H:%M:%S') if is_same_day else _clock(last)}"
 
 
 def time_range(spans: Iterable[tuple[str | None, str | None]]) -> tuple[str | None, str | None]:

@@ -7,7 +7,7 @@ clears nothing. All else is undetermined, with what the capture lacks as the rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,24 +22,39 @@ from iodiag.table.table import Table
 
 
 def revoke_unproven_clear(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
-    """An outcome as it is, unless it says clear of what the capture could not have shown."""
-    if outcome.status != "clear":
+    """An outcome as it is, unless it says clear of what the capture could not have shown.
+
+    Without the size of requests there are no load levels: then that is why a rule on load determines nothing.
+    """
+    if outcome.status not in ("clear", "undetermined"):
         yield outcome
         return
     if not outcome.devices:
-        lack = _host_lacks(rule, view)
+        lack = _host_lacks(rule, view) if outcome.status == "clear" else ""
         yield replace(outcome, status="undetermined", reason=lack) if lack else outcome
         return
     by_lack: dict[str, list[str]] = {}
     for name in outcome.devices:
-        series = view.series(name)
-        lack = "" if series is None else _device_lacks(series, rule.to_clear, view)
+        series, lack = view.series(name), ""
+        if series is not None and outcome.status == "clear":
+            lack = _device_lacks(series, rule.to_clear, view)
+        elif series is not None and len(series.loaded) and _SIZES in rule.to_clear.columns:
+            lack = _missing(series, (_SIZES,))
         by_lack.setdefault(lack, []).append(name)
     for lack, names in by_lack.items():
         if lack:
             yield replace(outcome, status="undetermined", devices=tuple(names), reason=lack)
         else:
             yield replace(outcome, devices=tuple(names))
+
+
+_SIZES = "kb_per_s"
+
+
+def _missing(series: DeviceSeries, needed: Sequence[str]) -> str:
+    """Which columns a device lacks to be judged; empty where it has them all."""
+    missing = [column for column in needed if not _has(series.samples, column)]
+    return f"the capture lacks {', '.join(c.split('|')[0] for c in missing)} of it" if missing else ""
 
 
 def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
@@ -49,9 +64,8 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
         return "the capture has only averages; they show neither bursts nor changes"
     if lack := _few(len(series.loaded), len(samples), needed.samples):
         return lack
-    missing = [column for column in needed.columns if not _has(samples, column)]
-    if missing:
-        return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
+    if lack := _missing(series, needed.columns):
+        return lack
     if needed.columns and series.is_untimed:
         return UNTIMED
     if needed.requests and not samples.has("ios_per_s"):

@@ -25,7 +25,8 @@ def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, froz
     """Findings of one rule taken together where their devices are alike, or layers of one stack."""
     groups: list[list[Finding]] = []
     for finding in _by_stack(list(findings), view):
-        group = next((g for g in groups if _belongs(finding, g[0], view, relatives)), None)
+        like = (g for g in groups if any(_belongs(finding, one, view, relatives) for one in g))
+        group = next(like, None)
         if group is None:
             groups.append([finding])
         else:

@@ -27,12 +27,18 @@ def moment(seconds: float) -> datetime:
     return _EPOCH + timedelta(microseconds=round(seconds * 1e6))
 
 
-def span(seconds: npt.NDArray[np.float64]) -> tuple[str | None, str | None]:
-    """The first and the last of these times, as a Section has them; those out of reach do not count."""
+def span(seconds: npt.NDArray[np.float64], is_moment: bool) -> tuple[str | None, str | None]:
+    """The first and the last of these times, as a Section has them; those out of reach do not count.
+
+    Moments are stated in UTC, times of an unknown zone without one.
+    """
     known = seconds[np.abs(seconds) < LAST_SECOND]
     if not len(known):
         return None, None
-    return str(moment(float(known.min()))), str(moment(float(known.max())))
+    first, last = (
+        moment(float(at)).replace(tzinfo=UTC if is_moment else None) for at in (known.min(), known.max())
+    )
+    return str(first), str(last)
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -53,6 +53,10 @@ SELDOM = 2 * IDLE_IOS_PER_S
 AS_MUCH = 1.5
 """Times the requests of another state up to which it is as much."""
 
+LIKE, SLOWED = 1.25, 5.0
+"""How far apart rates and sizes of one load are; and times its latency that no chance of a few samples makes:
+a cache answers in 0.1 to 1 ms, a disk in 5 to 15."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
@@ -89,8 +93,12 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     # the disks below an untimed device show how its requests fare
     if not active or (may_be_stacked(series) and series.is_untimed):
         return "idle"
-    lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
+    long = [state for state in active if state.share >= LEAST_SHARE]
+    # a device that does a little now and then has no lasting state: all that it did is looked at
+    lasting = [_judged(series, state) for state in long or active]
     lasting = [one for one in lasting if one != "idle"] or lasting
+    if not long and len(active) > 1 and "waiting" in lasting:
+        return "not shown"
     if "waiting" in lasting:
         return "waiting"
     if series.name == UNNAMED:
@@ -98,13 +106,33 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
-        return lasting[0]
+        return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
     return "not shown"
+
+
+def _was_quicker(lasting: Sequence[State]) -> bool:
+    """Whether a like load, at as short a queue, took a fraction of the time in other samples."""
+    return any(_slowed(fast, slow) for fast in lasting for slow in lasting)
+
+
+def _slowed(fast: State, slow: State) -> bool:
+    is_like = fast.kind == slow.kind and all(
+        max(pair) <= LIKE * min(pair) for pair in ((fast.rate, slow.rate), (fast.size_kb, slow.size_kb))
+    )
+    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < QUEUED
+    is_slow = slow.latency_ms > SLOWED * fast.latency_ms and not is_quick(slow)
+    return is_like and is_counted and is_slow and not is_hardly_used(slow)
 
 
 def waited(state: State) -> float:
     """How long all requests of a state waited together, as a share of the device's time."""
     return 0.0 if math.isnan(state.depth) else state.depth * state.share
+
+
+def lasting_states(series: DeviceSeries) -> list[State]:
+    """What a device did, without what lasted for a moment alone; all of it where nothing lasted."""
+    active = [state for state in states(series) if state.kind != "idle"]
+    return [state for state in active if state.share >= LEAST_SHARE] or active
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:
@@ -132,11 +160,14 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         # of two numbers that differ the latency is the worse one
         return "healthy" if is_quick(state) else "not shown"
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
+    # what a layer holds is counted before it is merged: the disks below it show what they take at once
+    is_beyond &= not (series.is_stacked and series.device and series.device.members)
     if is_quick(state) and not is_beyond:
         return "healthy"
-    if math.isnan(state.size_kb):
-        return "not shown"
-    usual = usual_ms(series, state.size_kb, state.rate)
+    if math.isnan(state.size_kb) and not is_hardly_used(state):
+        is_slow = latency > CALM * usual_ms(series, STREAM_KB)
+        return "waiting" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
+    usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
         return "waiting"
@@ -145,7 +176,8 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if latency > CALM * usual:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
-    if is_beyond:
+    # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
+    if is_beyond or (is_parallel and latency > usual and state.util >= USED and state.at_once < QUEUED):
         return "waiting"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
@@ -160,6 +192,12 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def _usual_ms(series: DeviceSeries, state: State) -> float:
+    """What its class takes at most; what is written above a disk, to be merged, says nothing of its rate."""
+    is_merged = series.is_stacked and state.kind != "reads"
+    return usual_ms(series, state.size_kb, 0.0 if is_merged else state.rate)
 
 
 def reads_are_late(series: DeviceSeries, state: State) -> bool:
@@ -251,7 +289,7 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:
-    """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual."""
+    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual."""
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
         if any(_is_queued(series, state) for state in lasting):
@@ -259,9 +297,9 @@ def queued(view: View) -> Iterator[DeviceSeries]:
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
-    is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_full = state.util >= FULL and state.is_busy_known
     is_busy = state.util >= USED and state.at_once >= QUEUE
-    return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
+    return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
 
 
 def somebody_waits(view: View) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_traits import is_spread
 from iodiag.analysis.view.view import DeviceSeries, View
 
 LONG_S, MOSTLY = 60.0, 0.7
@@ -37,6 +39,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         "per_request": 1000 * state.util / state.rate if state.rate > 0 else math.nan,
     }
     is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
+    is_small &= not is_spread(series)
     if length >= LONG_S and state.util < MOSTLY:
         text = ": a mean over {length:g} s, busy for {busy:.0f} % of them: bursts, not a device that is full"
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
@@ -62,11 +65,14 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
 
 def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
     """A device beside it that takes a fraction of the time for like requests: name, latency and rate."""
-    for other in view.devices:
+    apart = (other for other in view.devices if not are_related(view, series.name, other.name))
+    for other in apart:
         for calm in states(other):
             is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
             is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)
-            if other is not series and is_like and calm.latency_ms * TIMES <= state.latency_ms:
+            # times that are printed as zeros are none
+            is_quicker = 0 < calm.latency_ms * TIMES <= state.latency_ms
+            if other is not series and other.is_stacked == series.is_stacked and is_like and is_quicker:
                 return other.name, calm.latency_ms, calm.rate
     return None
 

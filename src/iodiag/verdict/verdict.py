@@ -8,18 +8,20 @@ class does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.facts import fact_word
-from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -28,11 +30,15 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    FULL,
+    LEAST_MOMENTS,
+    MOST_AT_ONCE,
     QUEUED,
     healths,
     is_brief,
     is_prompt,
     is_trickle,
+    lasting_states,
     many_ask,
     mean_blocked_tasks,
     nobody_waits,
@@ -55,6 +61,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
+"""Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
 """Tables that show whether anybody waits for I/O."""
@@ -92,13 +101,14 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     waiting = [(view, series) for view, series, one in seen if one == "waiting"]
     # who waits for I/O while a device is never idle waits for that one
     held = waiting or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
+    held = [*_lowest_first(held)]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
         return _of_harm(harm, findings, views, held)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
-        return _about(elsewhere[0], "elsewhere"), f"{begins}: {elsewhere[0].summary}"
+        return _about(elsewhere[0], "elsewhere"), _behind(begins, elsewhere[0])
     averaged = {view.host for view in views if "disk" in view.average_only and not view.facts}
     noted = [
         f
@@ -117,15 +127,34 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
-    return Verdict("unknown"), _unknown(views)
+    why, asks = _unknown(views)
+    return Verdict("unknown", asks=asks), f"{why} {asks}"
+
+
+def _behind(words: str, finding: Finding) -> str:
+    """A finding's sentence behind a colon: its first word is small, unless it is a name."""
+    text = finding.summary
+    is_word = re.match(r"[A-Z][a-z]* ", text)
+    return f"{words}: {text[0].lower()}{text[1:]}" if is_word else f"{words}: {text}"
+
+
+def _lowest_first(held: Held) -> Iterator[tuple[View, DeviceSeries]]:
+    """Devices that hold requests back, those before others that stand on them or on nothing that is known."""
+    views = dict.fromkeys(view for view, _ in held)
+    low = {view: lowest(view, [series.name for other, series in held if other is view]) for view in views}
+    ranks = [
+        (s.name not in low[view], s.is_stacked and not (s.device and s.device.members)) for view, s in held
+    ]
+    yield from (held[place] for place in sorted(range(len(held)), key=lambda place: ranks[place]))
 
 
 def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
 
-def _about(finding: Finding, state: Word) -> Verdict:
-    return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)
+def _about(finding: Finding, state: Word, asks: str = "", also: str = "") -> Verdict:
+    named = (finding.rule, finding.devices, finding.severity, finding.confidence)
+    return Verdict(state, *named, asks.strip(), also.strip())
 
 
 def _of_harm(
@@ -133,15 +162,16 @@ def _of_harm(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
-    where = f" (`{first.host}`)" if len(views) > 1 and first.host else ""
+    where = _where(first.host, views)
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
-        said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
-        return _about(first, "trouble"), said + where + then
+        said = _behind("Likely", first) if first.confidence == "medium" else first.summary
+        return _about(first, "trouble", also=then), said + where + then
+    asks = _settled_by(first)
     if first.severity == "critical" and first.devices:
         # what hardly answers by itself needs no other cause
-        return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
+        return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     unnamed = (
@@ -151,8 +181,8 @@ def _of_harm(
     )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
-        may_be = f" {_of_waiting(*near[0])}.{may_be}"
-    return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
+        may_be = f" {_of_waiting(*near[0], is_told=True)}.{may_be}"
+    return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
 def _may_be_of(cause: Finding, symptom: Finding) -> bool:
@@ -175,6 +205,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     noted = [f for f in noted if not held or (_says_where(f) and _is_about(f, held))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
+        where = _where(first.host, views)
         if first.role == "cause" and first.confidence != "low" and not held:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
@@ -183,24 +214,44 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. Note: {first.summary}"
+            return _about(first, "open"), f"{impact}. {_behind('Note', first)}{where}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
-        begins, ends = "Not determined; possibly: ", ""
+        asks = _settled_by(first)
         if is_seen:
-            begins, ends = "", " The cause is not determined."
-        elif first.role == "cause" and first.confidence != "low":
-            begins = "Likely: "
-        return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
+            return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
+        is_likely = first.role == "cause" and first.confidence != "low"
+        begins = "Likely" if is_likely else "Not determined; possibly"
+        return _about(first, "open", asks), _behind(begins, first) + where + asks
     view, series = held[0]
-    where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
+    where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
-    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
+    asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
-        return Verdict("open", devices=names), text + f"To settle it, run twice: `{IN_FLIGHT}`"
-    return Verdict("open", devices=names), text + (
-        "To settle it, run under this load and without load: `iostat -xt 1 30`"
+        asks = f"To settle it, run twice: `{IN_FLIGHT}`"
+    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
+    return Verdict("open", devices=names, asks=asks), text
+
+
+def _where(host: str | None, views: Sequence[View]) -> str:
+    """Which of several hosts a sentence is about, as its end."""
+    return f" (`{host}`)" if len(views) > 1 and host else ""
+
+
+def _fell(series: DeviceSeries) -> str:
+    """That a device whose latency is not shown moves a fraction in the end, as the end of a clause."""
+    kb = np.nan_to_num(series.samples.floats("kb_per_s"))
+    last = np.flatnonzero(COLLAPSE * kb > kb.max(initial=0.0))
+    left = len(kb) - 1 - int(last.max(initial=0))
+    if left < LEAST_MOMENTS or kb.max() < LEAST_MOVED_KB or series.samples.has("await_ms"):
+        return ""
+    values: Values = {"most": kb.max() / 1024, "now": float(kb[-left:].max()), "left": left}
+    text = (
+        "; it moved up to {most:.0f} MB/s, and at most {now:.0f} kB/s in the last {left} samples: if much is "
+    )
+    return say(
+        text + "left to write then (Dirty in /proc/meminfo), something above the disks holds it", values
     )
 
 
@@ -215,32 +266,47 @@ def _says_where(finding: Finding) -> bool:
 
 
 def _is_about(finding: Finding, held: Held) -> bool:
+    """Whether it names a device that holds requests back, or one that such a device stands on."""
     near = _on_host(finding, held)
-    return bool(near) and (not finding.devices or any(series.name in finding.devices for _, series in near))
+    return bool(near) and (
+        not finding.devices
+        or any(
+            series.name == name or are_related(view, series.name, name)
+            for view, series in near
+            for name in finding.devices
+        )
+    )
 
 
 def _on_host(finding: Finding, held: Held) -> Held:
     return [(view, series) for view, series in held if finding.host in (None, view.host)]
 
 
-def _of_waiting(view: View, series: DeviceSeries) -> str:
-    """What a device that holds requests back did while they waited most."""
+def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
+    """What a device that holds requests back did while they waited most; who waits may be told already."""
     busiest = _busiest(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
-    waits = ""
-    if shown_health(series) != "waiting":
-        what = "is what tasks may wait for"
-        said = somebody_waits(view)
-        waits = f"{said}, and " if said else ""
-    elif busiest.kind == "stuck":
+    is_waiting = shown_health(series) == "waiting"
+    said = "" if is_waiting or is_told else somebody_waits(view)
+    waits = f"{said}, and " if said else ""
+    if busiest.kind == "stuck":
         what = "completed no request"
-    elif busiest.at_once < QUEUED:
-        what = "is never idle, though one or two requests are in flight: its latency bounds what so few ask"
+    elif is_waiting and _may_be_parallel(series, busiest):
+        what = "takes longer per request than is usual for its class"
+    elif busiest.at_once < QUEUED and (is_waiting or busiest.util >= FULL):
+        busy = "never idle, though" if busiest.util >= FULL else "busy most of the time, and"
+        what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
-        what = "has requests waiting in its queue"
+        what = "has requests waiting in its queue" if is_waiting else "is what tasks may wait for"
     did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
     return f"{waits}{series.name}{also} {what} ({did})"
+
+
+def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
+    """Whether it may serve all that is in flight at once, and is slow at that: a queue is not shown."""
+    is_slow = state.latency_ms > usual_ms(series, state.size_kb, state.rate)
+    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and is_slow
 
 
 def _asked(view: View, series: DeviceSeries) -> str:
@@ -279,7 +345,8 @@ def _healthy(views: Sequence[View]) -> str:
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
-def _unknown(views: Sequence[View]) -> str:
+def _unknown(views: Sequence[View]) -> tuple[str, str]:
+    """Why the capture is not enough, and what to run."""
     averaged = [view for view in views if "disk" in view.average_only]
     known = {name for view in views for name in view.tables}
     settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
@@ -288,16 +355,16 @@ def _unknown(views: Sequence[View]) -> str:
         tables = ", ".join(sorted({name for view in views for name in view.average_only}))
         return (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            f"which say nothing about the present. Capture samples: `{settled_by}`"
-        )
+            "which say nothing about the present."
+        ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
         return (
             "This capture is not enough: of the disks it has only averages since boot or over a run"
-            f"{_on_average(averaged)}{live}. Capture samples: `iostat -xt 5 12`"
-        )
+            f"{_on_average(averaged)}{live}."
+        ), "Capture samples: `iostat -xt 5 12`"
     more = "Capture more while it is slow: `iostat -xt 5 12` and, at the same time, `vmstat 5 12`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
@@ -306,8 +373,8 @@ def _unknown(views: Sequence[View]) -> str:
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {_why(views)}"
     if calm:
-        return f"No trouble is visible, but the capture cannot prove health: {calm}. {more}"
-    return f"This capture is not enough: {_why(views)}. {more}"
+        return f"No trouble is visible, but the capture cannot prove health: {calm}.", more
+    return f"This capture is not enough: {_why(views)}.", more
 
 
 def _on_average(views: Sequence[View]) -> str:
@@ -374,7 +441,7 @@ def _why(views: Sequence[View]) -> str:
         (series, max(active, key=_slowness), _asked(view, series))
         for view in views
         for series in without_parts(view.devices)
-        if (active := [state for state in states(series) if state.kind != "idle"])
+        if (active := lasting_states(series))
     ]
     # one that answered as expected is none of those that are not shown
     open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]
@@ -387,6 +454,7 @@ def _why(views: Sequence[View]) -> str:
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
+        untimed += _fell(first)
         return say(
             f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,

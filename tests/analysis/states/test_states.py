@@ -200,3 +200,9 @@ def test_a_device_faster_than_seeks_is_solid():
     series = view_of(iostat([{"sda": load(100, 5)}] * 3)).series("sda")
     assert usual_ms(series, 8, rate=2000) < usual_ms(series, 8, rate=100)
     assert usual_ms(series, 512, rate=2000) == usual_ms(series, 512, rate=100), "large ones may be in order"
+
+
+def test_of_states_about_as_long_the_one_that_waits_most_is_shown_first():
+    rows = [load(100, 1, util=10)] * 10 + [load(100, 9, util=90)] * 7 + [load(100, 90, util=100)] * 2
+    shown = state_summaries(view_of(iostat([{"sda": row} for row in rows])))
+    assert [round(summary.latency_ms or 0) for summary in shown] == [9, 1, 90]

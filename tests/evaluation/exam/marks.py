@@ -26,13 +26,15 @@ BEGINNINGS = {"No storage trouble found": "healthy", "Not storage": "elsewhere"}
 
 @dataclass(frozen=True)
 class Mark:
-    """One question's marks. `said` is the first finding's rule, `wrong` the claims that are not so."""
+    """One question's marks: `said` is the first finding's rule, `named` the rules that name the trouble, and
+    `wrong` the claims that are not so.
+    """
 
     question: Question
     state: str
     headline: str
     said: str
-    is_named: bool
+    named: frozenset[str]
     right: int
     wrong: tuple[str, ...]
     is_wrong_first: bool
@@ -42,6 +44,10 @@ class Mark:
     @property
     def truth(self) -> Truth:
         return self.question.truth
+
+    @property
+    def is_named(self) -> bool:
+        return bool(self.named)
 
     @property
     def is_found(self) -> bool:
@@ -101,7 +107,7 @@ def mark(question: Question) -> Mark:
         state=_state(report),
         headline=report["headline"],
         said=first["rule"] if first else "",
-        is_named=any(f["rule"] in truth.names and _is_sure(f) and _is_here(f, truth) for f in findings),
+        named=frozenset(f["rule"] for f in findings if _is_sure(f) and _is_here(f, truth)) & truth.names,
         right=sum(f["rule"] in truth.names and _is_here(f, truth) for f in sure),
         wrong=tuple(f["rule"] for f in wrong),
         # what is told for information is no claim that something is wrong

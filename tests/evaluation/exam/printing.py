@@ -29,14 +29,15 @@ def text(scene: Scene, samples: Sequence[Sample]) -> str:
     if how.has_paging:
         parts.append(_paging(scene, samples))
     parts.append(_sar(scene, samples) if how.layout in SAR else _iostat(scene, samples))
-    whole = "\n".join(parts)
+    whole = "\n".join([*parts, *(made(samples) for made in scene.beside)])
     if how.is_quoted:
         whole = "".join(f"> {line}\n" for line in whole.splitlines())
     return whole
 
 
 def _banner(scene: Scene) -> str:
-    return f"Linux {KERNELS[scene.is_modern]} (db7) \t11/20/2026 \t_x86_64_\t({scene.cpus} CPU)"
+    kernel = scene.printing.kernel or KERNELS[scene.is_modern]
+    return f"Linux {kernel} (db7) \t11/20/2026 \t_x86_64_\t({scene.cpus} CPU)"
 
 
 def _clock(scene: Scene, number: int) -> str:
@@ -51,7 +52,8 @@ def _iostat(scene: Scene, samples: Sequence[Sample]) -> str:
         reports = reports[:1]
     heads, tables = [], []
     for number, sample in enumerate(reports):
-        lines = [f"11/20/2026 {_clock(scene, number)}"] if how.has_clock else []
+        day = 20 + (scene.start + number * scene.step) // 86400
+        lines = [f"11/{day}/2026 {_clock(scene, number)}"] if how.has_clock else []
         if how.has_cpu:
             lines.append("avg-cpu:  " + " ".join(f"{word:>7}" for word in CPU))
             lines.append("          " + " ".join(f"{sample.cpu[word]:7.2f}" for word in CPU) + "\n")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
-from evaluation.exam import hosts, printing, troubles
+from evaluation.exam import hosts, printing, surroundings, troubles
 from evaluation.exam.scene import Sample, Scene
 from evaluation.exam.truth import Mechanism, Truth
 
@@ -40,6 +40,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "thermal throttle": troubles.thermal_throttle,
     "slow path": troubles.slow_path,
     "copies for a snapshot": troubles.copy_on_write,
+    "one full CPU": surroundings.full_cpu,
+    "misaligned partition": surroundings.misaligned,
+    "failing disk": surroundings.failing_disk,
+    "slow NFS mount": surroundings.slow_mount,
     "swap thrash": hosts.swap_thrash,
     "swap flood": hosts.swap_flood,
     "refaults without swap": hosts.refaults,
@@ -47,6 +51,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "CPU exhausted": hosts.cpu_exhausted,
     "CPU stolen": hosts.stolen,
     "one reader": hosts.one_reader,
+    "full file system": surroundings.full_file_system,
+    "readahead": surroundings.readahead,
+    "stream cut by the queue": surroundings.cut_stream,
+    "thin pool nearly full": surroundings.thin_pool,
+    "busy by ticks": surroundings.counted_ticks,
+    "job of every night": surroundings.nightly_job,
     "idle": hosts.idle,
     "light desktop": hosts.light_desktop,
     "busy database": hosts.busy_database,
@@ -59,6 +69,15 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "equal siblings": hosts.equal_siblings,
     "background writes": hosts.background_writes,
     "plain layer": hosts.plain_layer,
+    "one CPU busy with other work": surroundings.full_cpu_elsewhere,
+    "aligned partition": surroundings.aligned,
+    "errors of another day": surroundings.errors_of_another_day,
+    "calm NFS mount": surroundings.calm_mount,
+    "file system with room": surroundings.roomy_file_system,
+    "paced stream": surroundings.readahead_with_room,
+    "small requests by themselves": surroundings.small_requests,
+    "thin pool with room": surroundings.roomy_thin_pool,
+    "days without a habit": surroundings.no_habit,
     "shared path": troubles.shared_path,
     "since boot only": hosts.since_boot_only,
     "no latency columns": hosts.without_latencies,

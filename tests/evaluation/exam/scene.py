@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -42,6 +42,8 @@ class Printing:
     has_mdstat: bool
     is_quoted: bool
     is_since_boot_only: bool = False
+    kernel: str = ""
+    """The release in the banner; that of the layout's time where it is empty."""
 
     @classmethod
     def drawn(cls, rng: Random) -> Printing:
@@ -120,6 +122,9 @@ class Scene:
     has_waiters: bool = True
     """Whether anybody waits for the I/O."""
 
+    beside: list[Callable[[Sequence[Sample]], str]] = field(default_factory=list)
+    """What else is posted, made when the samples are there."""
+
     before: Scene | None = None
     """The same host at another time, captured first and posted above."""
 
@@ -144,6 +149,12 @@ class Scene:
     def is_modern(self) -> bool:
         """Whether the kernel counts as those from 5.0 on do."""
         return self.printing.layout in NEW_LAYOUTS
+
+    @property
+    def first_second(self) -> int:
+        """The second of the day at which the first sample begins: `start`, where a report precedes it."""
+        has_before = self.printing.has_first or self.printing.layout.startswith("sar")
+        return self.start - (0 if has_before else self.step)
 
     @property
     def began(self) -> float:

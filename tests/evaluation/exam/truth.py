@@ -9,7 +9,8 @@ from typing import Literal
 from evaluation.exam.scene import Scene
 
 Sort = Literal["trouble", "pace", "elsewhere", "healthy", "unknowable"]
-"""Trouble of storage; one caller sets the pace; trouble elsewhere; none; nobody could tell."""
+"""Trouble of storage; one caller sets the pace, or no more than a remark is due; trouble elsewhere; none;
+nobody could tell."""
 
 
 @dataclass(frozen=True)

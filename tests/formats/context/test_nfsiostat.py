@@ -166,3 +166,10 @@ def test_a_prefix_before_each_line_is_taken_off(text, prefix):
     frame = reading(dressed).tables["nfs_mounts"]
     assert frame["mount"].tolist() == plain["mount"].tolist()
     assert frame["write_await_ms"].tolist() == plain["write_await_ms"].tolist()
+
+
+def test_writes_that_a_mount_has_twice_are_not_read_again():
+    writes = NEW[NEW.index("write:") :]
+    (block,) = blocks_of(FORMAT, NEW + writes.replace("70.000 ", "90.000 "))
+    assert block.tables[0].frame["writes_per_s"].tolist() == [70]
+    assert len(block.unread) == 2

@@ -104,6 +104,13 @@ def test_unit_under_old_keys_is_told_by_request_sizes(old, new, unit):
     assert [unit in note.reason for note in notes] == ([True] if unit else [])
 
 
+def test_one_damaged_row_does_not_hide_the_unit_of_all():
+    row = (X3 % "sda").replace('"rkB": 800.00, "wkB": 400.00', '"rkB": 1600.00, "wkB": 800.00')
+    damaged = row.replace('"r": 100.00', '"r": 10000')
+    rows = tables(document(report(damaged), report(row), report(row)))["disk"]
+    assert rows["write_kb_per_s"].tolist() == [400, 400, 400]
+
+
 def test_sectors_under_keys_that_say_mb():
     wrong = (
         (X6 % "sda")

@@ -179,6 +179,9 @@ def test_items_and_labels_anywhere(header, row, table, wanted):
     [
         ("db;1;2026-11-20 12:00:01 UTC;sda;2.00;4.00;8.00", "whole row"),
         ("db;1;2026-11-20 12:00:01 UTC;sda;2.00;4.00;8.00;1.00;6.00;0.10;3.00;x", "whole row"),
+        ("db;1;2026-11-20 12:00:01 UTC;sda;2.00;4.00;8.00;1.00;6.00;0.10;3.00;5", "whole row"),
+        ("db;1;2026-11-20 12:00:01 UTC;sda;2.00;400;8.00;1.00;6.00;0.10;3.00;5.00", "whole row"),
+        ("db;1;2026-11-20 12:00:01 UTC;sda;2.00;4.00;8.00;1.00;6.00;0.10;3.00;", "whole row"),
         ("db;1;2026-11", "cut off"),
         ("db;1;2026-13-45 12:00:01 UTC;sda;2.00;4.00;8.00;1.00;6.00;0.10;3.00;5.00", "whole row"),
     ],
@@ -192,6 +195,14 @@ def test_damaged_rows_are_named(row, reason):
     assert note.is_unread
     assert (note.line, note.text) == (3, row)
     assert reason in note.reason
+
+
+def test_a_column_that_nobody_knows_is_told():
+    text = (
+        CPU.replace("%iowait", "%iowat") + "db;1;2026-11-20 12:00:01 UTC;-1;2.00;0.00;8.00;1.00;0.00;89.00\n"
+    )
+    (note,) = of_kind(items(text), ParseNote)
+    assert "%iowat" in note.reason
 
 
 def test_rows_without_a_header_are_unread():

@@ -129,6 +129,15 @@ def test_damaged_lines_are_named(line):
     assert [(note.line, note.text) for note in of_kind(found, ParseNote) if note.is_unread] == [(3, line)]
 
 
+@pytest.mark.parametrize("value", ["100", "1", ""])
+def test_a_value_that_lost_decimals_is_left_out(value: str):
+    rows = [pairs("-", "pswpin/s pswpout/s", stamp) for stamp in ("1795177441", "1795177442", "1795177443")]
+    damaged = rows[2].rpartition("\t")[0] + f"\t{value}\n"
+    found = items("".join([*rows[:2], damaged]))
+    assert of_kind(found, SampleTable)[0].frame["pages_out_per_s"].isna().tolist() == [False, False, True]
+    assert [note.line for note in of_kind(found, ParseNote) if note.is_unread] == [6]
+
+
 numbers = st.floats(0, 1e7).map(lambda value: round(value, 2))
 
 

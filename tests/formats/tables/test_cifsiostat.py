@@ -55,3 +55,14 @@ def test_other_headers_are_left_alone(header):
 def test_a_mount_is_no_disk():
     capture = iodiag.read(io.BytesIO((SAMPLES / "cifsiostat/two-shares.txt").read_bytes()))
     assert set(capture.tables) == {"cifs_mounts"}
+
+
+def test_what_the_tool_printed_of_known_counters():
+    rows = iodiag.read(SAMPLES / "cifsiostat/12.6.1-h.txt").tables["cifs_mounts"].iloc[2:]
+    assert rows["mount"].tolist() == [r"\\nas1\projects", r"\\nas1\share"]
+    assert rows["read_kb_per_s"].tolist() == [16, 4096]
+    assert rows["write_kb_per_s"].tolist() == [20 * 1024, 2048]
+    assert rows[["reads_per_s", "opens_per_s", "deletes_per_s"]].to_numpy().tolist() == [
+        [16, 4, 0],
+        [64, 20, 2],
+    ]

@@ -61,6 +61,21 @@ def meaning(word: str) -> tuple[str | None, float]:
     return f"{DIRECTION[direction]}_kb_per_s" if direction else "kb_per_s", PER_UNIT[unit]
 
 
+@pytest.mark.parametrize(
+    ("header", "is_one"),
+    [
+        (X3.replace(":         rrqm/s", ":rrqm/s"), True),
+        ("avg-cpu:%user   %nice %system %iowait  %steal   %idle", True),
+        ("Device:sda 0.00 full of writes", False),
+        ("Disk:rrqm/s wrqm/s r/s w/s", False),
+    ],
+)
+def test_a_header_whose_first_word_lost_the_blank_behind_it_is_one(header: str, is_one: bool):
+    found = layout(tuple(header.split()))
+    assert (found is not None) is is_one
+    assert found is None or found == layout(tuple(header.replace(":", ": ").split()))
+
+
 @pytest.mark.parametrize("unit", ["sec", "kB", "MB"])
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("device", ["Device:", "Device"])
@@ -124,6 +139,26 @@ def test_a_header_cut_at_the_right_margin_gives_its_whole_columns():
     read = reading(text)
     assert read.disk["write_kb_per_s"].tolist() == [4, 4]
     assert "request_size_kb" not in read.disk
+
+    assert "last column's name is cut off" in read.remarks
+
+
+@pytest.mark.parametrize("lost", ["kB/s", "rqm/s"])
+def test_a_word_beside_its_own_of_a_direction_has_lost_its_letter(lost: str):
+    header = " ".join(("Device", *words("X5"))).replace(f"r{lost}", lost)
+    read = reading(f"{BANNER}{header}\nsda {' '.join(['1.00'] * (len(header.split()) - 1))}\n")
+    assert lost in read.remarks
+    assert not {"kb_per_s", "merges_per_s"} & {*read.disk}
+
+
+@pytest.mark.parametrize("lost", range(2, 6))
+def test_a_report_that_lost_a_row_of_a_part_is_told(lost: int):
+    rows = [[(device, dict.fromkeys(words("X6"), 1.0)) for device in ("sda", "sdb")]] * 2
+    text, _ = write(rows, Shape(words("X6"), is_last=True, is_in_parts=True), banner=BANNER.strip())
+    lines = text.split("\n")
+    places = [n for n, line in enumerate(lines) if line.endswith("sdb")]
+    read = reading("\n".join(line for n, line in enumerate(lines) if n != places[lost]))
+    assert len(read.unread) == 1
 
 
 def test_parts_of_xh_become_one_row_per_device():

@@ -29,3 +29,13 @@ def test_units(unit, factor):
 @pytest.mark.parametrize("header", [f"{HEADER} new/s", "Tape:", "Device: r/s w/s", "Disk: r/s w/s"])
 def test_other_headers_are_left_alone(header):
     assert layout(tuple(header.split())) is None
+
+
+def test_what_the_tool_printed_of_known_counters():
+    rows = iodiag.read(SAMPLES / "tapestat/12.6.1-t.txt").tables["tapes"].iloc[2:4]
+    assert rows["tape"].tolist() == ["st0", "st1"]
+    assert rows["read_kb_per_s"].tolist() == [3072, 3072]
+    assert rows[["read_wait_pct", "write_wait_pct", "wait_pct", "others_per_s"]].to_numpy().tolist() == [
+        [40, 0, 50, 3],
+        [40, 10, 50, 3],
+    ]

@@ -46,6 +46,26 @@ def test_a_row_of_devices_whose_header_is_lost_is_no_row_of_cpus(lost: int) -> N
     assert lost in unread
 
 
+def test_a_number_that_ends_before_its_column_is_left_out() -> None:
+    lines = f"{PLAIN}\n".splitlines()
+    tables, unread = read("\n".join([*lines[:3], lines[3][:-4], *lines[3:], ""]))
+    assert [row["write_kb"] for row in tables["disk"]][1:] == [100000, 1776392]
+    assert math.isnan(tables["disk"][0]["write_kb"])
+    assert unread == [4]
+
+
+@pytest.mark.parametrize(("line", "cut", "is_kept"), [(3, 1, False), (5, 1, False), (5, 0, True)])
+def test_a_cut_name_behind_a_row_is_no_device(line: int, cut: int, is_kept: bool) -> None:
+    header = "12:00:01       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util DEV\n"
+    row = "12:{}0:01      3.00      4.00      5.00      0.00      6.00      0.10      0.20      1.00 sda"
+    rows = [row.format(number) for number in (1, 2, 3)]
+    lines = (BANNER + header + "\n".join(rows)).split("\n")
+    lines[line] = lines[line][: len(lines[line]) - cut]
+    tables, unread = read("\n".join(lines))
+    assert {row["device"] for row in tables["disk"]} == {"sda"}
+    assert bool(unread) != is_kept
+
+
 def test_no_cpu_takes_more_than_its_time() -> None:
     header = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
     tables, unread = read(BANNER + header + "          326.00    1.00   20.00    5.00    0.20   50.40\n")

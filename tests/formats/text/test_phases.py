@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
+import iodiag
 from iodiag.formats.text.structure.phases import LABEL_LENGTH, is_prose
 from text_reading import reading
 
@@ -132,3 +135,28 @@ def test_each_phase_lies_on_its_own_grid():
 )
 def test_prose(line: str, expected: bool):
     assert is_prose(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("headings", "hosts"),
+    [
+        (("System 1:", "System 2:"), ["System 1", "System 2"]),
+        (("=== node01 ===", "=== node02 ==="), ["node01", "node02"]),
+        (("Server A", "Server B"), ["Server A", "Server B"]),
+        (("Server A:", "After the upgrade:"), [""]),
+        (("System 1 and 2 are equal:", "System 2 is slower:"), [""]),
+        (("Node 1:", "Node 1:"), [""]),
+        (("Before:", "After:"), [""]),
+    ],
+)
+def test_headings_that_name_several_hosts_keep_their_samples_apart(headings, hosts):
+    table = "Device r/s w/s rkB/s wkB/s aqu-sz %util\nsda 1.00 2.00 4.00 8.00 0.01 0.50\n\n"
+    vmstat = (
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa\n"
+        " 1  0      0 523412  22110 623411    0    0     3    12  110  220  2  1 97  0\n"
+    )
+    text = "".join(f"{heading}\n\n$ vmstat 1 2\n{vmstat}\n$ iostat -x 1\n{table}" for heading in headings)
+    capture = iodiag.read(io.BytesIO(text.encode()), name="post.txt")
+    assert list(dict.fromkeys(capture.tables["disk"]["host"])) == hosts
+    assert list(dict.fromkeys(capture.tables["cpu"]["host"])) == hosts
+    assert capture.hosts == [host for host in hosts if host]

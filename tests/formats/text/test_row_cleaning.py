@@ -55,6 +55,14 @@ CASES = {
     "time glued to a name": (X3, re.sub(r"(?m)^(?=vda|dm-0)", "[18:01:12]", X3)),
     "comments and a zone": (SAR_CPU, re.sub(r"(?m)^", "# ", CLOCK.sub(r"\1:\2:\3 IST", SAR_CPU)).removesuffix("# ")),
     "blanks in names of columns": (X3, X3.replace("%util", "% util").replace("/s", " / s")),
+    "a blank in one name of a column": (X3, X3.replace("%util", "% util")),
+    "a script's file with commas": (
+        X3,
+        "".join(
+            f"{'2026-11-20 10:00:00' if n else 'datetime'},{','.join(line.split())}\n"
+            for n, line in enumerate(X3.replace("Device:", "device").splitlines())
+        ),
+    ),
     "capitals": (X3, X3.replace("%util", "%Util")),
     "a translated column": (SAR_CPU, SAR_CPU.replace("%nice", "%Nice")),
     "blanks behind per cent": (SAR_CPU, SAR_CPU.replace("%", "% ")),
@@ -100,6 +108,17 @@ def test_times_in_front_of_rows_are_those_of_the_samples():
     read = reading(stamped("2019-06-02 10:00:0{} "))
     assert read.tables["cpu"]["time"].astype(str).tolist() == [f"2019-06-02 10:00:0{n}" for n in (1, 2, 3)]
     assert read.tables["cpu"]["interval_s"].tolist()[1:] == [1, 1]
+
+
+def test_times_in_front_of_rows_tell_more_than_the_clock_above_their_table():
+    read = reading(f"zzz ***Sun Jun 2 10:00:00 UTC 2019\n{stamped('10:00:0{} ')}")
+    assert read.tables["cpu"]["time"].astype(str).str[11:19].tolist() == ["10:00:01", "10:00:02", "10:00:03"]
+    assert read.tables["cpu"]["interval_s"].tolist()[1:] == [1, 1]
+
+
+def test_times_of_a_script_s_file_are_those_of_its_rows():
+    read = reading(CASES["a script's file with commas"][1])
+    assert read.tables["disk"]["time"].astype(str).tolist() == ["2026-11-20 10:00:00"] * 2
 
 
 def test_times_are_taken_off_only_below_their_header():

@@ -52,6 +52,25 @@ def test_a_clock_above_every_report(clocks: list[str], zone: str | None):
     assert read.disk["report"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("clocks", "hours"),
+    [
+        (["11/20/26 12:58:00", "11/20/26 12:59:00", "11/20/26 01:00:00"], [12, 12, 13]),
+        (["11/20/26 11:59:00", "11/20/26 12:00:00", "11/20/26 12:01:00"], [11, 12, 12]),
+        (
+            ["11/20/26 12:59:00", "11/20/26 01:00:00", "11/20/26 01:01:00", "11/20/26 01:02:00"],
+            [12, 13, 13, 13],
+        ),
+        (["11/20/26 12:58:00", "11/20/26 12:59:00", "11/20/26 09:00:00"], [12, 12, 9]),
+        (["Time: 12:58:00", "Time: 12:59:00", "Time: 01:00:00"], [12, 12, 13]),
+    ],
+    ids=["at one", "at noon", "behind one", "another run", "without a date"],
+)
+def test_a_clock_of_twelve_hours_goes_on_at_one(clocks: list[str], hours: list[int]):
+    read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    assert read.disk["time"].dt.hour.tolist() == hours
+
+
 def test_without_a_date_times_are_unknown_but_lengths_are_not():
     read = reading("".join(f"Time: 12:00:{s:02}\n{report(s)}" for s in (0, 30)))
     assert read.disk["time"].isna().all()
@@ -318,3 +337,53 @@ def test_a_whole_rate_at_the_load_of_the_others_is_a_sample_below_a_banner(first
     row = "0.00 27920.00 8.00 15.20 4.36 0.27 95.60"
     text = f"$ iostat -dx 1\n{BANNER}{OLD}sdb 0.00 0.00 0.00 {first} {row}\n\n{OLD}sdb 0.00 0.00 0.00 3560.00 {row}\n\n"
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False]
+
+
+ROWS = [
+    f"{HEADER}sda 44.00 21.81 139.31 12.54 3064.82 358.40 45.09 1.44 9.46 2.06 31.30\n\n",
+    f"{HEADER}sda 44.00 21.81 61.01 12.54 1342.22 358.40 46.24 0.70 9.46 2.12 15.60\n\n",
+]
+
+
+@pytest.mark.parametrize(
+    ("above", "since_boot"),
+    [
+        # the command has no interval; the rates of another boot are less than half
+        ("$ iostat -xd\n", [True, True]),
+        ("$ iostat -xd\nLinux 5.0.0-13-generic  06/05/19  _x86_64_ (4 CPU)\n\n", [True, True]),
+        ("Linux 5.0.0-13-generic  06/05/19  _x86_64_ (4 CPU)\n\n", [True, True]),
+        # the date of the banner was cut off
+        ("Linux 5.0.0-13-generic\n", [True, True]),
+        ("Linux 5.0.0-13-generic (db1) _x86_64_ (4 CPU)\n\n", [True, True]),
+        # a version in a sentence, or far above the header, is no banner
+        ("It runs Linux 5.0.0-13-generic\n", [False, False]),
+        ("Linux 5.0.0-13-generic\nand PostgreSQL\n", [False, False]),
+    ],
+)
+def test_runs_below_their_own_banner_or_command_over_a_restart_of_the_host(above, since_boot):
+    read = reading("\nAnd once more:\n".join(above + row for row in ROWS))
+    assert read.disk["since_boot"].tolist() == since_boot
+
+
+def test_the_host_of_a_banner_without_a_date_is_known():
+    read = reading(f"Linux 5.0.0-13-generic (db1) _x86_64_ (4 CPU)\n\n{ROWS[0]}")
+    assert read.disk["host"].tolist() == ["db1"]
+
+
+@pytest.mark.parametrize(("first", "is_since_boot"), [("10.18 195.55", True), ("10.00 195.00", False)])
+def test_a_later_phase_begins_anew_where_only_its_first_report_is_off_the_grid(first, is_since_boot):
+    rows = [
+        f"{OLD}sda 0.00 0.00 {rates} 800.00 80.00 12.00 0.50 4.40 2.90 55.00\n\n"
+        for rates in (
+            "24.00 6.00",
+            "61.00 9.00",
+            "82.00 7.00",
+            first,
+            "33.00 4.00",
+            "55.00 91.00",
+            "72.00 13.00",
+        )
+    ]
+    read = reading("Map:\n" + "".join(rows[:3]) + "Reduce:\n" + "".join(rows[3:]))
+    assert read.disk["since_boot"].tolist() == [False] * 3 + [is_since_boot] + [False] * 3
+    assert (read.disk["interval_s"].dropna() == 1.0).all()

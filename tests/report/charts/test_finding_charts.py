@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Section
-from iodiag.model.finding import Edge, Evidence, Finding
+from iodiag.model.finding import Edge, Evidence, Finding, Move
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
 from iodiag.report.charts import finding_charts, layout, png, svg
 from iodiag.report.charts.chart import Bars, RateByDepth, Stack, Timeline, thinned
@@ -330,6 +330,31 @@ def steps(**values) -> Finding:
 
 
 STEPS = {"reads_per_s": (128.6, 296.3, 602.3), "queue_depth": (1.01, 4.06, 63.9)}
+
+
+def test_what_stepped_then_is_drawn_as_far_as_its_samples_are_kept():
+    moves = (
+        Move("disk", "sdb", "ios_per_s", 10.0, 90.0, 30.0),
+        Move("network", "eth0", "rx_kb_per_s", 10.0, 90.0, 20.0),
+        Move("queue", "", "blocked", 0.0, 4.0, 9.0),
+    )
+    given = (
+        series("sda"),
+        series("sdb", ios_per_s=(10.0,) * 8 + (90.0,) * 4 + (10.0,) * 8),
+        series("cpu", blocked=(0.0,) * 8 + (4.0,) * 4 + (0.0,) * 8),
+    )
+    about = finding(samples=(8, 11), moved=moves)
+    of_device, moved = pictures(*given, about=about)
+    assert [panel.title for panel in of_device.panels] == ["Latency (await), ms"]
+    assert [panel.title.partition(",")[0].lower() for panel in moved.panels] == [
+        "requests per second",
+        "blocked tasks",
+    ]
+    assert [line.label for panel in moved.panels for line in panel.lines] == ["sdb", "queue"]
+    assert moved.window == (8.5, 12.5)
+    assert moved.caption.startswith("What stepped then over time.")
+    assert svg_of(moved)
+    assert len(pictures(*given, about=replace(about, moved=moves[1:2]))) == 1, "none of its samples are kept"
 
 
 def test_the_ladder_is_drawn_where_a_finding_asks_for_it():

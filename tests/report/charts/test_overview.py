@@ -40,6 +40,7 @@ def test_the_picture_shows_what_the_sentence_speaks_of():
         kb_per_s=rows,
         ios_per_s=rows,
         write_kb_per_s=rows,
+        write_await_ms=rows,
     )
     for summary, title in (
         ("99 % busy", "Utilisation, %"),
@@ -47,6 +48,12 @@ def test_the_picture_shows_what_the_sentence_speaks_of():
         ("held by a rate limit: 48 MiB/s, 4 ms each", "Throughput, kB/s"),
         ("held by a rate limit: 48 MiB/s of writes, 4 ms each", "Throughput of writes, kB/s"),
         ("held by a rate limit: 6,004 IOPS, 4 ms each", "Requests per second"),
+        ("something above holds requests back: 400 IOPS exactly, 4 ms each", "Requests per second"),
+        (
+            "writes of 4 kB take 4 ms with 3 in flight; reads of 4 kB take 1 ms",
+            "Latency (await) of writes, ms",
+        ),
+        ("writes 45.6 MiB/s, and after 0.7 GiB only 3.38 MiB/s", "Throughput, kB/s"),
         ("", "Latency (await), ms"),
     ):
         found = overview.picture(report(one), finding("sda", summary=summary))
@@ -77,6 +84,17 @@ def test_a_strip_is_no_wider_than_a_terminal():
     )
     chart = overview.picture(report(long), finding(long.name, summary="9 ms", samples=(40, 60)))
     assert max(map(len, overview.sparkline(chart))) <= 80
+
+
+def test_marks_stand_below_the_cells_that_hold_the_samples_of_a_finding():
+    inside = range(200, 236)
+    rows = tuple(90.0 if at in inside else 1.0 for at in range(2000))
+    long = Series("sda", None, tuple(range(2000)), (), {"await_ms": rows})
+    chart = overview.picture(report(long), finding("sda", summary="90 ms", samples=(200, 235)))
+    _, drawn, marks = overview.sparkline(chart)
+    assert [at for at, char in enumerate(drawn) if char == "█"] == [
+        at for at, char in enumerate(marks) if char == "^"
+    ]
 
 
 def test_peers_and_members_stand_beside_the_device_with_their_medians():

@@ -31,6 +31,10 @@ LEAST_KB = 256.0
 
 _ASKED = 0.05
 
+MATERIAL = 0.2
+"""Share of what the members do from which a resync slows the rest: without it a closed load gains at most
+1/(1 - share), a quarter (utilisation law)."""
+
 
 def unasked_reads(array: Array, rows: Table) -> Floats:
     """kB/s that the legs read beyond all that the array's own reads and writes may cost.
@@ -46,6 +50,17 @@ def unasked_reads(array: Array, rows: Table) -> Floats:
     if not array.is_seen and array.device.activity:
         asked = np.zeros(len(rows))  # the array was not captured, but is said to be at it
     return np.asarray(weighted.values(rows, "legs_read_kb_per_s") - asked)
+
+
+def share_of_load(array: Array, rows: Table) -> Floats:
+    """What nobody asked for, as a share of all that the legs move or of their requests, whichever is more."""
+    moved = unasked_reads(array, rows)
+    reads = np.sum([weighted.values(leg, "reads_per_s") for leg in array.legs_at(rows)], axis=0)
+    read_kb, written_kb, ios = (
+        weighted.values(rows, f"legs_{name}_per_s") for name in ("read_kb", "write_kb", "ios")
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.fmax(moved / (read_kb + written_kb), moved / read_kb * reads / ios))
 
 
 def resyncing(array: Array) -> Mask:

@@ -11,6 +11,7 @@ from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_ke
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Mask, Table, stacked
 
@@ -32,7 +33,8 @@ _LIKE_DEPTH, _LIKE_SIZE = math.log(1.3), math.log(5.0)
 class Ceiling:
     """Disks that share a ceiling, with their samples there.
 
-    `kb_per_s` is the sum. Of the samples in which at least two disks took part (`shared`), `flat` had it.
+    `level` is the sum of `column`, kB/s or requests/s, give or take the share `within`. Of the samples in
+    which at least two disks took part (`shared`), `flat` had it.
     `share_low` and `share_high` are how much of it `widest` had, `depth_low` and `depth_high` how many
     requests were in flight in sum, each as the 10th and 90th percentile.
     """
@@ -40,7 +42,9 @@ class Ceiling:
     disks: tuple[DeviceSeries, ...] = field(repr=False)
     rows: Table = field(repr=False)
     first_rows: Table = field(repr=False)
-    kb_per_s: float
+    column: str
+    level: float
+    within: float
     flat: int
     shared: int
     widest: str
@@ -51,28 +55,33 @@ class Ceiling:
 
 
 def ceiling(
-    disks: list[DeviceSeries], within: float, vary: float, deeper: float, most: float
+    disks: list[DeviceSeries], column: str, within: float, vary: float, deeper: float, most: float
 ) -> Ceiling | None:
-    """The sum that disks keep to (± `within`) in the share `most` of the samples that they share.
+    """The sum of a column that disks keep to (± `within`) in the share `most` of the samples that they share.
 
+    Few requests per sample are known less exactly: up to twice `within`, as far as they are counted to 1/√n.
     One disk's share must vary by `vary` of the sum, and the requests in flight by a factor of `deeper`: a
     client that spreads a constant load or keeps a constant number of requests in flight is no ceiling.
     """
     parts = [once(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
-    kb, depth = (_matrix(parts, reports, column) for column in ("kb_per_s", "depth"))
-    total = kb.sum(axis=0)
-    takes_part = kb >= _SHARE * np.maximum(total, 1e-9)
+    rates, depth = (_matrix(parts, reports, name) for name in (column, "depth"))
+    total = rates.sum(axis=0)
+    takes_part = rates >= _SHARE * np.maximum(total, 1e-9)
     is_shared = (takes_part.sum(axis=0) >= 2) & (total > 0)
     if is_shared.sum() < 5:
         return None
+    counted = _matrix(parts, reports, "ios_per_s").sum(axis=0) * median(weighted.seconds_or_one(parts[0]))
+    within = max(within, min(relative_error(median(counted[is_shared])), 2 * within))
     level = _level(total[is_shared], within)
     is_flat = is_shared & (np.abs(total - level) <= within * level)
-    is_above = total > (1 + within) * level
+    # what a sample falls short of a limit, the next one may have in addition
+    eased = np.minimum(total, (total + np.concatenate((total[:1], total[:-1]))) / 2)
+    is_above = eased > (1 + within) * level
     if is_flat.sum() < most * is_shared.sum() or is_above.sum() > _EXCEEDED * len(reports):
         return None
     members = np.flatnonzero(takes_part[:, is_flat].any(axis=1))
-    shares = kb[members][:, is_flat] / total[is_flat]
+    shares = rates[members][:, is_flat] / total[is_flat]
     low, high = np.quantile(shares, 0.1, axis=1), np.quantile(shares, 0.9, axis=1)
     depths = np.quantile(depth[:, is_flat].sum(axis=0), [0.1, 0.9])
     widest = int(np.argmax(high - low))
@@ -83,7 +92,9 @@ def ceiling(
         disks=tuple(disks[n] for n in members),
         rows=stacked(chosen),
         first_rows=chosen[0],
-        kb_per_s=level,
+        column=column,
+        level=level,
+        within=within,
         flat=int(is_flat.sum()),
         shared=int(is_shared.sum()),
         widest=disks[members[widest]].name,

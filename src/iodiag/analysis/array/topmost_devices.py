@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.table.result_cache import cached
 
 T = TypeVar("T")
 
@@ -87,7 +88,13 @@ def _mean(view: View, name: str, column: str) -> float:
 
 def are_related(view: View, one: str, other: str) -> bool:
     """Whether two devices are the same, or one stands on the other."""
-    return one == other or one in _ancestors(view, other) or other in _ancestors(view, one)
+    return other in relatives(view, one)
+
+
+@cached
+def relatives(view: View, name: str) -> frozenset[str]:
+    """The names of a device, of those that stand on it and of those that it stands on."""
+    return frozenset((name, *_ancestors(view, name), *(device.name for device in view.topology.below(name))))
 
 
 def _ancestors(view: View, name: str) -> set[str]:

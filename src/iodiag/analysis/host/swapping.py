@@ -7,7 +7,8 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.facts import fact_word
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.table import Floats, Mask, Table
 
@@ -75,6 +76,42 @@ def swap_devices(view: View) -> tuple[str, ...]:
         below = [leaf.name for leaf in view.topology.leaves(name)]
         found += [s.name for n in (name, *below) if (s := view.series(n))]
     return tuple(dict.fromkeys(found))
+
+
+def page_traffic(view: View, limits: Limits) -> tuple[DeviceSeries, DeviceSeries] | None:
+    """A device that moves one page at a time both ways as swap does, and the disk that this reaches, or None.
+
+    Pages come back from anywhere and go out side by side: the disk merges hardly any read and most writes.
+    A database of 4 kB pages, and a layer that splits what a file system writes, may look the same.
+    """
+    for series in view.devices:
+        if not series.is_stacked or "disk" in view.average_only or not len(rows := series.loaded):
+            continue
+        ways = [weighted.mean(rows, f"{way}_kb_per_s") for way in ("read", "write")]
+        is_enough = sum(ways) >= limits.swapped_kb and min(ways) >= limits.turns / 100 * sum(ways)
+        sizes = (rows.floats(f"{way}_size_kb") for way in ("read", "write"))
+        if not is_enough or not all((np.abs(size - KB_PER_PAGE) <= _EXACT_KB).all() for size in sizes):
+            continue
+        for disk in view.devices:
+            if not disk.is_stacked and _carries(disk.samples, rows):
+                return series, disk
+    return None
+
+
+_EXACT_KB, _FEW, _MOST = 0.01, 0.1, 0.5
+"""How far from a page a printed size may be; shares of the requests of a direction that are few and most."""
+
+
+def _carries(disk: Table, pages: Table) -> bool:
+    """Whether a disk does as many reads as these, hardly any merged, and as many writes, mostly merged."""
+    shares = []
+    for way in ("read", "write"):
+        asked = weighted.mean(pages, f"{way}s_per_s")
+        merged = weighted.mean(disk, f"{way}_merges_per_s")
+        if not abs(weighted.mean(disk, f"{way}s_per_s") + merged - asked) <= _FEW * asked:
+            return False
+        shares.append(merged / asked)
+    return shares[0] <= _FEW and shares[1] >= _MOST
 
 
 def _named(view: View) -> list[str]:

@@ -52,7 +52,7 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] 
         if before >= least and during <= before / 2:
             values: Values = {"what": falls, "verb": verb, "before": before, "during": during}
             values["flood"] = float(np.nanmedian(flood[floods]))
-            text = "{what} from {before:.0f} to {during:.0f} kB/s while {flood:.0f} kB/s are {verb}"
+            text = "{what} from {before:kb} to {during:kb} while {flood:kb} are {verb}"
             later = float(np.flatnonzero(floods).mean() - np.flatnonzero(~floods).mean())
             found.append((later, (paging[floods], text, values)))
     # what fell was there before the flood
@@ -71,7 +71,7 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     if not (many >= LEAST_CROWD and many >= 2 * few and fast >= 2 * slow and fast >= 4 * STILL_KB):
         return None
     values: Values = {"many": many, "few": few, "slow": slow, "fast": fast}
-    text = "{slow} kB/s are moved while {many:.0f} tasks wait and {fast} kB/s while {few:.0f} do: the more "
+    text = "{slow:kb} are moved while {many:.0f} tasks wait and {fast:kb} while {few:.0f} do: the more "
     text += (
         "tasks wait, the less is moved, as where streams take turns on a disk that seeks, or where it stalls"
     )
@@ -96,12 +96,12 @@ def moved(paging: Table) -> tuple[str, Values]:
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
     if is_still.all():
         return "almost nothing is read or written", values
-    text = f"{{{verb}}} kB/s are {verb}" + (" ({low} to {high})" if np.ptp(main) > 0 else "")
+    text = f"{{{verb}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
-        text += f" and {{{other}}} kB/s {other}"
+        text += f" and {{{other}:kb}} {other}"
     if np.isfinite(flat := _flat_kb(main)):
         values["flat"] = flat
-        text += ", at a flat rate of {flat} kB/s: the disk or the path to it takes no more"
+        text += ", at a flat rate of {flat:kb}: the disk or the path to it takes no more"
     if is_still.any():
         text += "; in {still} of these {shown} samples almost nothing is read or written: I/O stalled"
     return text, values
@@ -159,6 +159,18 @@ def is_unfelt(view: View, rows: Table) -> bool:
     idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
     return idle >= HAS_TIME_PCT and iowait * (view.cpus or 1) / 100 < NOBODY
 
+
+def do_several_wait(view: View, rows: Table) -> bool:
+    """Whether two tasks and more are seen to wait for I/O during `rows`: blocked, or idle CPUs' time."""
+    if (waiting := blocked(view, rows)) is not None:
+        return waiting[1] >= SEVERAL
+    cpu = view.cpu_at(rows)
+    waited = 0.0 if cpu is None or "cpu" in view.average_only else weighted.mean(cpu, "iowait_pct", "cpu")
+    return waited / 100 * (view.cpus or 1) > 1
+
+
+SEVERAL = 2.0
+"""Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
 
 NOBODY, HAS_TIME_PCT = 0.5, 10.0
 """Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""

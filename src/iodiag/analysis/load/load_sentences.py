@@ -29,7 +29,6 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
     level, unloaded, said = load.level, load.unloaded, load.said
     values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
     values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
-    values["latency_s"] = said.latency_ms / 1000
     values |= {"reads": level.reads_per_s, "mb": said.rate * said.size_kb / KB_PER_MB}
     for way in level.ways:
         values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}
@@ -43,14 +42,19 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
             values[f"{name}_queue"] = _larger(level.depth, other.depth)
             values[f"{name}_reads_times"] = _larger(level.reads_per_s, other.reads_per_s)
     if not math.isnan(load.inflation):
-        values |= {"inflation": load.inflation, "gain": 100 * gain_left(load.inflation)}
+        values["inflation"] = load.inflation
+        # no more than what the busiest disk below has left
+        most = 1 / load.hottest.util - 1 if load.hottest is not None and load.hottest.util > 0 else math.inf
+        values["gain"] = 100 * max(0.0, min(gain_left(load.inflation), most))
     if unloaded is not None:
         values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
         values["unloaded_basis"] = "measured" if unloaded.is_measured else "least seen"
     values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
-    values |= {"origin": series.rotational_origin, "spread_over": series.disks or 0}
+    values |= {"origin": series.rotational_origin, "spread_over": series.disks or 1}
     if load.spindles is not None:
-        values |= {"disks": load.spindles, "serial": "spinning disk"}
+        taken = (series.disks or 1) / load.spindles
+        values["copies"] = "" if taken == 1 else f", of which a write takes {taken:g}"
+        values["serial"] = "spinning disk"
     if is_card(series):
         values |= {"serial": "memory card", "origin": "its name"}
     return {name: value for name, value in values.items() if value == value}
@@ -88,15 +92,18 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     )
 
 
-BOTH = (
-    "reads of {reads_size:.1f} kB take {reads_latency} ms and writes of {writes_size:.1f} kB "
-    "{writes_latency} ms"
-)
+_WAY = "{0} of {{{0}_size:.1f}} kB take {{{0}_latency:ms}}"
+READS, WRITES = _WAY.format("reads"), _WAY.format("writes")
+BOTH = f"{READS} and {WRITES}"
 
 
 def both_ways(load: Load) -> str:
-    """The end of a sentence that gives a mean of reads and writes that are APART; else nothing."""
-    return f"; {BOTH}" if load.level.ways and load.said == load.level.whole else ""
+    """The end of a sentence that gives a mean of reads and writes that are APART; else nothing.
+
+    Where the sentence is about one of them only the other one is added.
+    """
+    other = {"reads": WRITES, "writes": READS}.get(load.said.direction, BOTH)
+    return f"; {other}" if load.level.ways and load.said == load.level.whole else ""
 
 
 def other_state_evidence(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
@@ -128,10 +135,17 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         text = "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + alone
         seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+    elif load.basis == "calmer" and load.unloaded is not None:
+        text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {unloaded} ms that such a "
+        text += "request takes at most by calmer samples, its size allowed for"
+        yield cite(rows_of_both(rows, load.unloaded.rows), text, values, worst="await_ms")
+    elif load.basis == "speed":
+        text = "{mb:.0f} MB/s with {depth} in flight, {latency:ms} each: no disk with heads moves as much"
+        yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "spindles":
         text = (
-            "{depth} requests in flight on {disks:g} {serial}s (from {origin}): each takes about "
-            "{inflation:.1f} times as long as alone"
+            "{depth} requests in flight on {spread_over:g} {serial}s (from {origin}{copies}): each takes "
+            "about {inflation:.1f} times as long as alone"
         )
         yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "class":
@@ -186,19 +200,19 @@ def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evide
 
 def disks_below(load: Load) -> Iterator[Evidence]:
     """What the disks under a spread device did in the same reports."""
-    if load.below:
-        busiest = max(load.below, key=lambda disk: disk.util)
-        values: Values = {
-            "count": len(load.below),
-            "mean": 100 * sum(disk.util for disk in load.below) / len(load.below),
-            "busiest": busiest.name,
-            "most": 100 * busiest.util,
-        }
+    if load.hottest is not None:
+        values: Values = {"count": len(load.below), "mean": mean_below(load)}
+        values |= {"busiest": load.hottest.name, "most": 100 * load.hottest.util}
         text = (
             "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
             "most: {most:.0f} %"
         )
         yield cite(stacked([disk.rows for disk in load.below]), text, values, weighs="context")
+
+
+def mean_below(load: Load) -> float:
+    """The mean busy time, in %, of the disks under a spread device."""
+    return 100 * sum(disk.util for disk in load.below) / len(load.below)
 
 
 def waiters(view: View, load: Load) -> Iterator[Evidence]:

@@ -99,7 +99,10 @@ class Level:
 
     @cached_property
     def direction_load(self) -> DirectionLoad:
-        """Of the direction that waits, where the mean describes neither or hides it; Little's law holds."""
+        """Of the direction that waits, where the mean describes neither or hides it.
+
+        Little's law holds, but for a backlog that drains: of it no more is in flight than the queue shows.
+        """
         if self.direction == "mixed requests":
             return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
         own = self._way(self.direction)
@@ -130,7 +133,7 @@ class Level:
             float((span * data).sum()) / self.span for data in (*columns, in_flight(self.rows, way))
         )
         each = rate or math.nan
-        return DirectionLoad(direction, rate, kb / each, held, 1000 * held / each)
+        return DirectionLoad(direction, rate, kb / each, min(held, self.depth), 1000 * held / each)
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
@@ -393,14 +396,14 @@ def _over_time(samples: Table) -> Floats:
     np.multiply(done, samples.floats("cost_ms"), out=rows[5])
     np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
     np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
-    rows[8] = _requests(samples)
+    rows[8] = counted(samples)
     for row, way in zip(rows[9:], ("read", "write"), strict=True):
         np.multiply(span, np.nan_to_num(in_flight(samples, way)), out=row)
     return rows
 
 
 @cached
-def _requests(samples: Table) -> Floats:
+def counted(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
     span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
     lasts = span if is_known.all() else np.where(is_known, span, 1.0)
@@ -416,7 +419,7 @@ def unloaded_baseline(kind: Sequence[Level]) -> UnloadedBaseline | None:
     was never unloaded, so that an inflation from it is a lower bound.
     """
     samples, places = kind[0].samples, places_of(kind)
-    requests = _requests(samples).take(places)
+    requests = counted(samples).take(places)
     enough = requests >= LEAST_REQUESTS
     alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
     is_measured = len(alone) >= 3 or requests[alone].sum() >= 500

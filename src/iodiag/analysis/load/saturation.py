@@ -12,15 +12,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import ALIKE, are_alike
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
+from iodiag.analysis.host.waiting import do_several_wait
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
     DirectionLoad,
     Level,
     UnloadedBaseline,
+    counted,
     elasticity,
     fan_out,
     level_of,
@@ -33,10 +35,13 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import (
     CALM,
+    FASTER_THAN_HEADS,
+    FASTER_THAN_HEADS_KB,
     FASTER_THAN_SEEKS,
     RANDOM_KB,
     SERVICE,
@@ -52,29 +57,34 @@ from iodiag.analysis.view.device_traits import (
     is_spread,
     spindles,
 )
+from iodiag.analysis.view.request_columns import LITTLE
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 LoadVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
-Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
+Leg = Literal[
+    "scaled", "flat latency", "one at a time", "slow few", "plausible latency", "idle spindles", "ticks"
+]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
-request alone; there was never a second request; its latency is that of an unloaded device of its
-class; more disks than requests; util was counted in ticks."""
+request alone; there was never a second request; a few requests took long, which leaves its limit open; its
+latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
-Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
+Basis = Literal[
+    "measured", "least seen", "spindles", "class", "calmer", "queue", "throughput", "speed", "none"
+]
 """What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
-that a deeper one moved no more kB, whatever their size."""
+that a deeper one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
 
-HOT = 0.8
-"""Busy share of a disk from which the array above it has little headroom."""
+HOT = 0.5
+"""Busy share of a disk from which less than twice as much is left of the array above it: it is not calm."""
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
@@ -85,6 +95,9 @@ QUEUE_SLACK = 1.5
 SOLID_MOST_MS = 5.0
 """Latency up to which a device without spindles looks unloaded with a few requests in flight: three
 times the 1.5 ms of a slow network volume, in round numbers."""
+
+NEVER_IDLE = 0.95
+"""Busy share without idle time but for what a clock is off by."""
 
 MOST_UTIL = 1.02
 """A share of time, and what two clocks may differ by."""
@@ -204,6 +217,11 @@ class Load(NamedTuple):
     waiting: DirectionLoad | None = None
 
     @property
+    def hottest(self) -> Disk | None:
+        """The busiest disk under a spread device, which bounds what it can do."""
+        return max(self.below, key=lambda disk: disk.util, default=None)
+
+    @property
     def said(self) -> DirectionLoad:
         """What sentences say: of those that wait too long for their class, else of all requests."""
         return self.waiting or self.level.whole
@@ -259,7 +277,7 @@ def with_verdict(
     for series in view.devices:
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
-        is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        is_open = next((load for load in loads if _is_open(load, verdict)), None)
         is_held = bool(loads) and _is_beside_full(view, series, limits)
         if (excused := excuse(series, loads)) is not None:
             yield excused
@@ -292,13 +310,23 @@ _SAME_RATE = 0.001
 
 def _is_beside_full(view: View, series: DeviceSeries, limits: Limits) -> bool:
     """Whether a device that is full serves as many requests per second as this one."""
+    names, rates = _full_rates(view, limits.only(THRESHOLDS))
     rate = weighted.mean(series.samples, "ios_per_s")
-    alike = (
-        other
-        for other in view.devices
-        if other is not series and abs(weighted.mean(other.samples, "ios_per_s") / rate - 1) <= _SAME_RATE
-    )
-    return any(load.verdict == "saturated" for other in alike for load in classify(view, other, limits))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = np.flatnonzero(np.abs(rates / rate - 1) <= _SAME_RATE)
+    return any(names[place] != series.name for place in alike)
+
+
+@cached
+def _full_rates(view: View, limits: Limits) -> tuple[list[str], Floats]:
+    """The devices that are full, and how many requests per second each serves."""
+    full = [
+        series
+        for series in view.devices
+        if any(load.verdict == "saturated" for load in classify(view, series, limits))
+    ]
+    rates = [weighted.mean(series.samples, "ios_per_s") for series in full]
+    return [series.name for series in full], np.array(rates)
 
 
 def _is_unplaced(series: DeviceSeries) -> bool:
@@ -315,21 +343,25 @@ def _twins(
 ) -> dict[str, tuple[DeviceSeries, list[Load]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
     near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
+    near["full_util"] = limits.full_util / HARDLY_LESS
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
-    twins = {}
-    for name in names:
-        series = view.series(name)
-        if series is None or not any(are_alike(series, other) for other in found):
+    twins: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    others = [series for name in names if (series := view.series(name)) is not None]
+    # the slowest first: what is like one of them may be like the next
+    others.sort(key=lambda series: -weighted.or_zero(weighted.mean(series.loaded, "latency_ms")))
+    for series in others:
+        if not any(are_alike(series, other) for other in (*found, *(twin for twin, _ in twins.values()))):
             continue
         loads = classify(view, series, relaxed)
         full = [load for load in loads if load.verdict == "saturated"]
         if full and excuse(series, loads) is None:
-            twins[name] = series, full
+            twins[series.name] = series, full
     return twins
 
 
 _OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
-"""That a device is full is no matter of degree: one with idle time is not."""
+HARDLY_LESS = 1.125
+"""That a device is full is less a matter of degree: by so much one may be less busy than its like."""
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
@@ -370,12 +402,21 @@ def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
     if len(rows) >= limits.lasting:
         return False
+    if is_backlog(rows, limits):
+        return True
     share = rows.floats("span").sum() / level_samples(series).floats("span").sum()
     places = np.searchsorted(series.samples["sample"], rows["sample"])
     around = [places.min() - 1, places.max() + 1]
     if share < limits.share / 100 or around[0] < 0 or around[1] >= len(series.samples):
         return bool(share < limits.share / 100)
     return bool((series.samples.floats("util")[around] < STEADY).all())
+
+
+def is_backlog(rows: Table, limits: Limits) -> bool:
+    """Whether requests waited for longer in all than samples with idle time had them in the queue."""
+    held, span = rows.floats("ios_per_s") * rows.floats("latency_ms") / 1000, rows.floats("span")
+    is_beyond = (rows.floats("depth") * span).sum() < LITTLE * (held * span).sum()
+    return bool(is_beyond and (rows.floats("util") < limits.full_util / 100).all())
 
 
 LONGEST_BURST_S = 60.0
@@ -414,6 +455,7 @@ def _facts(
     ]
     lower = max(below, key=lambda other: other.busy_depth, default=None)
     at_best = _at_best(steady, unloaded)
+    disks = _disks_below(view, series, level)
     return Load(
         level=level,
         unloaded=unloaded,
@@ -421,10 +463,10 @@ def _facts(
         higher=max(above, key=lambda other: other.busy_rate, default=None),
         elasticity=elasticity(lower, level) if lower else float("nan"),
         servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
-        spindles=spindles(series, writes=level.direction == "writes"),
+        spindles=spindles(series, writes=level.direction == "writes", parity=bool(disks)),
         parallel=_parallel(series, level, at_best),
         at_best=at_best,
-        below=_disks_below(view, series, level),
+        below=disks,
     )
 
 
@@ -485,9 +527,11 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     if load.spindles is not None and is_full:
         load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
-            if not _reaches_disks(view, series, level, limits):
+            if _reaches_disks(view, series, level, limits):
+                return load._replace(verdict="saturated")
+            if not any(disk.util >= limits.busy_util / 100 for disk in load.below):
                 return load._replace(reason=_ABOVE)
-            return load._replace(verdict="saturated")
+            return load._replace(verdict="approaching")
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
@@ -495,15 +539,61 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    for waiting in (level.direction_load, level.whole):
-        inflation = waiting.latency_ms / _usual_ms(series, waiting)
-        basis = _over(view, series, level, waiting, inflation, limits)
-        if basis is not None and _reaches_disks(view, series, level, limits):
-            load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
-            return load._replace(waiting=waiting if basis == "class" else level.whole)
+    if (found := _by_class(view, series, load, limits)) is not None:
+        return found
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
+
+
+def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
+    """What a latency beyond that of the class or of calmer samples tells of a load; None without one."""
+    level = load.level
+    for waiting in (level.direction_load, level.whole):
+        inflation = waiting.latency_ms / _usual_ms(series, waiting)
+        basis = _over(view, series, level, waiting, inflation, limits)
+        if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
+            return load._replace(reason=slow)
+        calmer = None
+        if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
+            basis, inflation = "calmer", waiting.latency_ms / calmer.latency_ms
+        if basis is not None and _reaches_disks(view, series, level, limits):
+            load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
+            load = load._replace(unloaded=calmer or load.unloaded)
+            return load._replace(waiting=waiting if basis in ("class", "calmer") else level.whole)
+    return None
+
+
+def _slow_itself(series: DeviceSeries, waiting: DirectionLoad, limits: Limits) -> str:
+    """Why a latency beyond the class's is no queue; empty where nothing tells.
+
+    One request alone took as long there, or it served far more, and quicker: it was slower, not full.
+    """
+    column = f"{waiting.direction}_per_s" if waiting.direction in ("reads", "writes") else "ios_per_s"
+    sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
+    like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
+    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
+    counted = [state for state in quick if state.requests >= LEAST_REQUESTS]
+    # some layouts count no direction apart
+    most = max((np.fmax(state.mean(column), 0) or state.rate for state in counted), default=0.0)
+    values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
+    is_seekless = class_of(series) in ("nvme", "solid", "network")
+    if is_seekless and most >= limits.calm_inflation * waiting.rate:
+        text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: "
+        return say(text + "slow, not full", values)
+    alone = [s for s in like if LEAST_ALONE <= s.at_once <= limits.one_at_a_time]
+    count = sum(state.requests for state in alone)
+    if not count >= LEAST_CALM:
+        return ""
+    values["alone"] = sum(state.latency_ms * state.requests for state in alone) / count
+    if waiting.latency_ms >= limits.inflation * float(values["alone"]):
+        return ""
+    return say("one request alone takes {alone} ms on it: it is slow by itself", values)
+
+
+LEAST_ALONE, LIKE_SIZE, LEAST_CALM = 0.8, 4.0, 10.0
+"""Requests in flight from which it is one while the device is busy, sizes that take about as long, and the
+requests whose mean says what one takes (to a third)."""
 
 
 def _over(
@@ -522,12 +612,53 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
-    # of a known class: it moves what such devices do, with more in flight than a controller takes
-    is_long = is_full and depth >= limits.burst_depth and inflation > limits.calm_inflation
-    is_at_speed = served_rate(series, level, waiting) * waiting.size_kb >= 1000 * _kb_per_ms(series)
-    if is_long and is_at_speed and class_of(series) in ("nvme", "solid"):
+    if inflation > limits.calm_inflation and _is_waited_for(view, series, level, depth, limits):
         return "class"
-    return "queue" if is_full and _is_beyond(series, level, limits) else None
+    # of a known class: it moves what such devices do, with more in flight than a controller takes
+    is_long = is_full and depth >= limits.burst_depth
+    moved = served_rate(series, level, waiting) * waiting.size_kb
+    is_at_speed = moved >= 1000 * _kb_per_ms(series) and class_of(series) in ("nvme", "solid")
+    if is_long and is_at_speed and inflation > limits.calm_inflation:
+        return "class"
+    if is_full and _is_beyond(series, level, limits):
+        return "queue"
+    # what moves more than a disk with heads is none, nor slow for want of a seek
+    solid = SERVICE["solid"]
+    most = limits.calm_inflation * (solid.usual_ms + waiting.size_kb / solid.usual_kb_per_ms)
+    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
+    is_swift &= class_of(series) == "unknown"
+    return "speed" if is_long and is_swift and waiting.latency_ms > most else None
+
+
+def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
+    """Whether a device that may seek has no idle time, and a queue while several tasks wait for I/O."""
+    may_seek = class_of(series) not in ("nvme", "solid")
+    is_queue = level.util >= NEVER_IDLE and depth >= limits.parallel_depth
+    return may_seek and is_queue and do_several_wait(view, level.rows)
+
+
+def _calmer(
+    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, limits: Limits
+) -> UnloadedBaseline | None:
+    """What such requests take at most by calmer samples of the same direction, where they wait for longer.
+
+    A request takes no longer than in proportion to its size, nor a smaller one longer than a larger one.
+    """
+    depth = waiting.depth * level.busy_depth / level.depth
+    usual = _usual_ms(series, waiting)
+    if waiting.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
+        return None
+    rows = level_samples(series)
+    tenths = rows.floats("kind") % 100 % 11
+    is_like = np.abs(tenths - level.kind % 100 % 11) <= 1
+    is_like &= (2 * rows.floats("at_once") <= level.busy_depth) & (counted(rows) >= LEAST_REQUESTS)
+    alone = rows.floats("cost_ms") * np.fmax(1.0, level.size_kb / rows.floats("size_kb"))
+    # what waits for longer than in line was of another kind
+    is_like &= waiting.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
+    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= waiting.latency_ms:
+        return None
+    rows = rows[is_like]
+    return UnloadedBaseline(least, False, weighted.mean(rows, "depth"), rows)
 
 
 def _kb_per_ms(series: DeviceSeries) -> float:
@@ -567,16 +698,29 @@ def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[s
     return sorted(found, key=lambda one: -weighted.or_zero(weighted.mean(one[1], "kb_per_s")))
 
 
+_CARRIED = 0.9
+"""Share of the bytes of a layer that disks move which may carry it: the rest is in flight or elsewhere."""
+
 _ABOVE = "its requests wait, but none of the disks below does: the wait is above them"
 
 
 def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:
-    """Whether one of the disks below, where any is seen, is full and waits as well."""
+    """Whether one of the disks below, where any is seen, is full and waits as well.
+
+    Where nothing says which are below, all disks are that move as much together: what is counted before it is
+    merged fills no device.
+    """
     reports = report_keys(level.rows)
     seen = False
-    for leaf in series.leaves:
-        own = view.series(leaf.name)
-        if own is None or own.name == series.name:
+    below = [own for leaf in series.leaves if (own := view.series(leaf.name)) is not None]
+    if _is_unplaced(series):
+        below = disks_of(view)
+        moved = (own.samples[np.isin(report_keys(own.samples), reports)] for own in below)
+        moved_kb = sum(weighted.or_zero(weighted.mean(rows, "kb_per_s")) for rows in moved)
+        if not moved_kb >= _CARRIED * weighted.mean(level.rows, "kb_per_s"):
+            return True
+    for own in below:
+        if own.name == series.name:
             continue
         rows = level_samples(own)
         rows = rows[np.isin(report_keys(rows), reports)]
@@ -585,7 +729,9 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         if len(rows):
             there = level_of(rows)
             is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there.whole)
-            if is_slow and there.util >= limits.busy_util / 100:
+            # what serves one at a time makes each wait for those in line, however quick it is
+            is_in_line = spindles(own, writes=False) == 1 and there.busy_depth >= limits.inflation
+            if (is_slow or is_in_line) and there.util >= limits.busy_util / 100:
                 return True
     return not seen
 
@@ -678,7 +824,15 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     veto = _veto(series, load, limits)
     if veto:
         return load._replace(legs=legs, reason=veto)
-    return load._replace(verdict="false alarm", legs=legs)
+    return load._replace(verdict="false alarm", legs=legs, reason=_SLOW_FEW if legs == ("slow few",) else "")
+
+
+_SLOW_FEW = "few requests were in flight, and each took longer than usual: what it can do is not shown"
+
+
+def _is_open(load: Load, verdict: LoadVerdict) -> bool:
+    """Whether a busy level leaves open if the device was so: what is told of its util says no more."""
+    return load.verdict == "indeterminate" or (verdict != "false alarm" and bool(load.reason))
 
 
 def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
@@ -692,13 +846,22 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "flat latency"
     latency = _slower_way_ms(level)
     solid_most = SOLID_MOST_MS + level.size_kb / SERVICE["network"].usual_kb_per_ms
+    if class_of(series) == "nvme":
+        solid_most = usual_ms(series, level.size_kb)
     most = solid_most if is_solid else CALM * SERVICE["spinning"].usual_ms
     if level.busy_depth <= limits.one_at_a_time and latency <= most:
         yield "one at a time"
     elif is_solid and level.busy_depth <= limits.parallel_depth and latency <= solid_most:
         yield "plausible latency"
+    elif level.busy_depth <= limits.parallel_depth and level.direction == "reads" and _is_sane(series, level):
+        yield "slow few"
     if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
         yield "idle spindles"
+
+
+def _is_sane(series: DeviceSeries, level: Level) -> bool:
+    """Whether a device that is known not to spin takes no longer than a healthy one of its class may."""
+    return is_spinning(series) is False and level.latency_ms <= float(sane_limit_ms(series, level.size_kb))
 
 
 def _slower_way_ms(level: Level) -> float:
@@ -723,9 +886,9 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
     if is_spinning(series) is not True:
         return ""
-    hot = [disk.name for disk in load.below if disk.util >= HOT]
-    if hot:
-        return f"of the disks below, {', '.join(hot)} had little idle time left"
+    if load.hottest is not None and load.hottest.util >= HOT:
+        values: Values = {"disk": load.hottest.name, "util": 100 * load.hottest.util}
+        return say("of the disks below, {disk} is {util:.0f} % busy: less than twice as much is left", values)
     if has_parity(series) and level.direction != "reads" and not load.below:
         return "parity writes cost several disk operations, and the capture lacks the disks below"
     return ""

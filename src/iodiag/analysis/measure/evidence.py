@@ -14,12 +14,16 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
+from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Floats, Table
 
 Weighs = Literal["for", "against", "context"]
 
 Values = dict[str, float | str]
 """What the names in a sentence stand for: numbers, and words."""
+
+LARGE_MB_PER_S = 10.0
+"""From here on a rate is said in MB/s, below it in kB/s."""
 
 MOST_LINES = 1000
 """Lines listed per piece of evidence; with more rows the exemplars stand for them."""
@@ -45,13 +49,13 @@ def duration(milliseconds: float) -> str:
     """A time as people read it: in ms below one second, in s above; a printed 0.00 is said to be one."""
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.3g} s"
-    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms (as printed)"
+    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms as printed"
 
 
 def say(template: str, values: Mapping[str, float | str]) -> str:
     """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are.
 
-    `{name:ms}` has its unit, s from one second on.
+    `{name:ms}` has its unit, s from one second on, and `{name:kb}` kB/s, MB/s from 10 of them on.
 
     What stands behind a comma or semicolon and has a number that is not finite is left out. Nouns that are
     counted are plural in a template; behind a 1 they become singular.
@@ -113,7 +117,10 @@ def _shown(value: float | str, spec: str) -> str:
         return str(value)
     if spec == "ms":
         return duration(value) if value >= 1000 else f"{number(float(value))} ms"
-    return format(value, spec) if spec and math.isfinite(value) else number(float(value))
+    if spec == "kb":
+        is_large = value >= LARGE_MB_PER_S * KB_PER_MB
+        return f"{number(value / KB_PER_MB)} MB/s" if is_large else f"{number(float(value))} kB/s"
+    return format(value, f",{spec}") if spec and math.isfinite(value) else number(float(value))
 
 
 def cite(

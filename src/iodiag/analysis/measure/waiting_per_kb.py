@@ -8,7 +8,8 @@ from iodiag.analysis.measure import weighted
 from iodiag.table.table import Floats, Table
 
 ONE_WAY = 0.9
-"""Share of the bytes from which the waiting of all requests is taken for that of one direction."""
+"""Share of the bytes, and of the requests where these are told apart, from which the waiting of all requests
+is taken for that of one direction: few large writes among many small reads need not be those that wait."""
 
 APART = 2.0
 """Times by which latencies or sizes of reads and writes differ from which a mean describes neither."""
@@ -19,14 +20,22 @@ DIRECTIONS = {"read": "write", "write": "read"}
 def in_flight(samples: Table, way: str) -> Floats:
     """Reads or writes in flight in each sample, NaN where it is not known.
 
-    By Little's law rate times latency; else the direction's own depth; else, where it moved ONE_WAY of the
-    bytes, the depth of all requests.
+    By Little's law rate times latency; else the direction's own depth; else, where it is no small part, what
+    the other direction leaves of the depth of all requests; else, where it moved ONE_WAY of the bytes in
+    ONE_WAY of the requests, all of it.
     """
     moved, other = (np.nan_to_num(samples.floats(f"{name}_kb_per_s")) for name in (way, DIRECTIONS[way]))
-    found = samples.floats(f"{way}s_per_s") * samples.floats(f"{way}_await_ms") / 1000
+    done = samples.floats(f"{way}s_per_s")
+    found = done * samples.floats(f"{way}_await_ms") / 1000
     found = np.where(np.isnan(found), samples.floats(f"{way}_queue_depth"), found)
     is_alone = (moved > 0) & (moved >= ONE_WAY * (moved + other))
+    is_alone &= ~(done < ONE_WAY * samples.floats("ios_per_s"))
     whole = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
+    back = DIRECTIONS[way]
+    rest = np.maximum(whole - samples.floats(f"{back}s_per_s") * samples.floats(f"{back}_await_ms") / 1000, 0)
+    # of a few among many nothing is left but rounding
+    is_part = done >= (1 - ONE_WAY) * samples.floats("ios_per_s")
+    found = np.where(np.isnan(found) & is_part, rest, found)
     return np.asarray(np.where(np.isnan(found) & is_alone, whole, found))
 
 

@@ -50,6 +50,9 @@ CALM = 3.0
 FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
 """Requests per second of less than so many kB that no single spinning disk serves at random."""
 
+FASTER_THAN_HEADS, FASTER_THAN_HEADS_KB = 5000.0, 500_000.0
+"""Requests/s and kB/s that no spinning disk has both of, nor a few of them: 285 MB/s each (data sheets)."""
+
 FLUSH_KB, SLOWEST_FLUSH_MS = 4.0, 500.0
 """Where writes are smaller than a file system's block, some are flushes without data; a spinning disk that
 writes out a full cache of 64 MB takes about half a second."""

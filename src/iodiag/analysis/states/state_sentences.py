@@ -13,12 +13,26 @@ from iodiag.model.report import StateSummary
 
 
 def state_summaries(view: View) -> list[StateSummary]:
-    """What each device of a host was doing, its longest state first, without devices that were idle."""
+    """What each device of a host was doing, its longest state first, without devices that were idle.
+
+    Of active states that are about as long, the one in which requests kept it busy and waited most is first.
+    """
     found = []
     for series in view.devices:
-        if any(state.kind != "idle" for state in states(series)):
-            found += [_summary(view.host, state, len(series.samples)) for state in states(series)]
+        active = [one for one in states(series) if one.kind != "idle"]
+        if active:
+            long = max(one.share for one in active) / 2
+            worst = iter(sorted((one for one in active if one.share >= long), key=_quickness))
+            shown = (
+                next(worst) if one.kind != "idle" and one.share >= long else one for one in states(series)
+            )
+            found += [_summary(view.host, one, len(series.samples)) for one in shown]
     return found
+
+
+def _quickness(state: State) -> float:
+    """The less busy and the quicker, the more."""
+    return -weighted.or_zero(min(state.util, 1.0) * state.latency_ms)
 
 
 def _summary(host: str | None, state: State, samples: int) -> StateSummary:

@@ -79,7 +79,7 @@ class State:
     @cached_property
     def size_kb(self) -> float:
         """Mean size of a request."""
-        return weighted.ratio(self.rows, "kb_per_s", "ios_per_s")
+        return _by_requests(self.rows, "size_kb", "ios_per_s")
 
     @cached_property
     def latency_ms(self) -> float:

@@ -49,10 +49,11 @@ def is_card(series: DeviceSeries) -> bool:
     return any(_CARD.fullmatch(name) for name in names_below(series))
 
 
-def spindles(series: DeviceSeries, *, writes: bool) -> float | None:
+def spindles(series: DeviceSeries, *, writes: bool, parity: bool = False) -> float | None:
     """How many serial disks share the requests, at the most; None where the disks are not known to be serial.
 
-    Mirrors write every copy, so that writes have fewer disks to spread over. A memory card is one such disk.
+    Mirrors write every copy, so that writes have fewer disks to spread over; with `parity`, writes that are
+    seen to reach the disks with their parity, too. A memory card is one such disk.
     """
     if is_card(series):
         return 1.0
@@ -61,15 +62,17 @@ def spindles(series: DeviceSeries, *, writes: bool) -> float | None:
     if any(leaf.rotational is not True for leaf in series.leaves):
         return None
     disks = float(series.disks)
-    return max(1.0, disks / _copies(series, disks)) if writes else disks
+    return max(1.0, disks / _copies(series, disks, parity)) if writes else disks
 
 
-def _copies(series: DeviceSeries, disks: float) -> float:
+def _copies(series: DeviceSeries, disks: float, parity: bool) -> float:
     for device in chain(series):
         if device.level == "raid1":
             return float(device.copies or disks)
         if device.level == "raid10":
             return float(device.copies or 2)
+        if parity and device.parity_members:
+            return 1.0 + device.parity_members
     return 1.0
 
 

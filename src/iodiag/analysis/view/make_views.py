@@ -377,7 +377,8 @@ def _without_repeats(disk: Table, cpu: Table | None) -> Table:
     """Rows without reports that a document quotes again, in a text without clocks.
 
     All numbers of all rows are those of one report above, and those of the CPUs where both have them. A
-    device alone may well stay as it was while others do not.
+    device alone may well stay as it was while others do not. What is quoted again stands below other words or
+    another command: reports of one run below each other are samples, however alike a load makes them.
     """
     has_clock = ~disk["time"].is_unknown()
     if has_clock.all():
@@ -402,10 +403,16 @@ def _without_repeats(disk: Table, cpu: Table | None) -> Table:
     # the report above that each could repeat, -1 for none
     original = np.full(int(report.max()) + 1, -1)
     original[report[is_telling]] = report[before[is_telling]]
+    firsts = np.unique(report, return_index=True)[1]
+    runs = [
+        disk["stream"][firsts],
+        disk.floats("phase")[firsts] if "phase" in disk.names else np.zeros(len(firsts)),
+    ]
     shares = _shares_by_report(cpu)
     for place in np.flatnonzero(original >= 0).tolist():
         own, other = shares.get(int(keys[place])), shares.get(int(keys[original[place]]))
-        if own is not None and other is not None and own != other:
+        is_same_run = all(run[place] == run[original[place]] for run in runs)
+        if is_same_run or (own is not None and other is not None and own != other):
             original[place] = -1
     rows = int(number.max()) + 1
     is_repeat &= (original[report] < report) & np.isin(

@@ -94,6 +94,7 @@ def _derived(disk: Table) -> Columns:
     for step in (
         _reads_alone,
         _totals,
+        _other_rates,
         _directions,
         _merges,
         _sizes,
@@ -152,6 +153,29 @@ def _rates_of_others(disk: Table) -> Floats:
     return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
 
 
+def _other_rates(disk: Table) -> Columns:
+    """Where bytes by size and busy time by svctm agree with each other, and not with the requests: theirs.
+
+    Which direction is misprinted nothing tells. `doubtful_ios_per_s` is the rate that is not believed.
+    """
+    if not {"svctm_ms", "request_size_kb"} <= set(disk.names):
+        return {}
+    service, ios = disk.floats("svctm_ms"), disk.floats("ios_per_s")
+    by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
+    by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
+    is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
+    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
+    columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
+    for name in ("reads_per_s", "writes_per_s"):
+        columns[name] = np.where(is_odd, np.nan, disk.floats(name))
+    return columns
+
+
+_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+
+
 def _directions(disk: Table) -> Columns:
     """Requests of either direction; with bytes in one alone, all requests are of that direction."""
     columns: Columns = {}
@@ -181,20 +205,27 @@ def _merges(disk: Table) -> Columns:
 
 def _sizes(disk: Table) -> Columns:
     columns: Columns = {}
-    for size, rate, moved in (
-        ("read_size_kb", "reads_per_s", "read_kb_per_s"),
-        ("write_size_kb", "writes_per_s", "write_kb_per_s"),
-        ("size_kb", "ios_per_s", "kb_per_s"),
-    ):
-        columns[size] = _printed_where_rounded(disk, size, _per(disk.floats(moved), disk.floats(rate)), moved)
-    return columns
+    for way in _DIRECTIONS[:2]:
+        own = disk.floats(f"{way}_request_size_kb")
+        columns[f"{way}_size_kb"] = _size(disk, f"{way}_kb_per_s", f"{way}s_per_s", own)
+    ios, printed = disk.floats("ios_per_s"), disk.floats("request_size_kb")
+    if np.isnan(printed).any():
+        moved = np.zeros(len(disk))
+        for way in _DIRECTIONS[:2]:
+            moved = moved + _or_nothing(columns[f"{way}_size_kb"]) * disk.floats(f"{way}s_per_s")
+        printed = np.where(np.isnan(printed), _per(moved, ios), printed)
+    return columns | {"size_kb": _size(disk, "kb_per_s", "ios_per_s", printed)}
 
 
-def _printed_where_rounded(disk: Table, size: str, derived: Floats, moved: str) -> Floats:
-    """Bytes per request; as printed where so few bytes moved that MB/s in hundredths round them away."""
-    printed = disk.floats({"size_kb": "request_size_kb"}.get(size, size.replace("_size", "_request_size")))
-    is_rounded = (disk.floats(moved) <= LITTLE_KB_PER_S) & (np.abs(derived - printed) > 0.05 * printed)
-    return np.where(is_rounded & (printed > 0), printed, derived)
+def _size(disk: Table, bytes_of: str, rate: str, printed: Floats) -> Floats:
+    """Bytes per request; as printed where so few bytes moved that MB/s in hundredths round them away.
+
+    Unknown where requests have no bytes at all: these are not counted, or are flushes.
+    """
+    moved = disk.floats(bytes_of)
+    derived = _per(moved, disk.floats(rate))
+    is_rounded = (moved <= LITTLE_KB_PER_S) & (np.abs(derived - printed) > 0.05 * printed)
+    return np.where(is_rounded & (printed > 0), printed, np.where(derived > 0, derived, np.nan))
 
 
 def _waits_per_completed(disk: Table) -> Columns:
@@ -260,31 +291,45 @@ def _use(disk: Table) -> Columns:
 
 
 def _recounted(disk: Table) -> Table:
-    """With the busy share from the depth where %util is far below what a like sample of the device shows.
+    """With the busy share from the depth where %util misses most of the time of one request at a time.
 
-    Kernels 5.0 to 5.6 count a tick where a request starts or ends: of one request at a time most of the time
-    is missing, while rate, latency and size tell that the load is the same. All samples are compared.
+    Kernels 5.0 to 5.6 count a tick where a request starts or ends. A sample of the same rate, latency and
+    size shows it; or all samples do, with exactly one in flight on average: bursts of several that come to
+    just that in each of them would be chance.
     """
     util, depth = disk.floats("util"), disk.floats("depth")
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)
     is_low, is_sound = is_one & (_MISSED * util < depth) & (util > 0), is_one & (_ALONE * util >= depth)
-    if not is_low.any() or not is_sound.any():
+    if not is_low.any():
         return disk
-    compared = np.flatnonzero(is_low | is_sound)
-    codes = numbered(disk["device"])[0][compared]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates = [disk.floats(name)[compared] for name in ("ios_per_s", "await_ms", "kb_per_s")]
-        logs = np.log(np.stack(rates)) / _LIKE
-    is_missed = np.zeros(len(compared), dtype=np.bool_)
-    for shift in (0.0, 0.5):  # what falls on either side of a step of one is within a step of the other
-        steps = np.vstack([codes, np.nan_to_num(np.floor(logs + shift), neginf=-1e6)]).T
-        number = np.unique(steps, axis=0, return_inverse=True)[1].reshape(-1)
-        is_missed |= is_low[compared] & np.isin(number, number[is_sound[compared]])
-    util = util.copy()
-    util[compared[is_missed]] = np.minimum(depth[compared[is_missed]], 1.0)
+    codes = numbered(disk["device"])[0]
+    is_pinned = is_low & (np.abs(depth - 1) <= _PINNED) & (np.abs(disk.floats("queue_depth") - 1) <= _PINNED)
+    counts, active = (np.bincount(codes, weights=rows) for rows in (is_pinned, ~disk["is_idle"]))
+    is_always = (counts >= _LEAST_PINNED) & (counts == active)
+    is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
+    util = np.where(is_missed, np.minimum(depth, 1.0), util)
     is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
+
+def _are_as_sound(
+    disk: Table, codes: npt.NDArray[np.intp], is_low: npt.NDArray[np.bool_], is_sound: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """The low samples of the rate, latency and kB/s of a sound one of the same device."""
+    found = np.zeros(len(disk), dtype=np.bool_)
+    compared = np.flatnonzero(is_low | is_sound) if is_sound.any() else np.flatnonzero(is_sound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = [disk.floats(name)[compared] for name in ("ios_per_s", "await_ms", "kb_per_s")]
+        logs = np.log(np.stack(rates)) / _LIKE
+    for shift in (0.0, 0.5):  # what falls on either side of a step of one is within a step of the other
+        steps = np.vstack([codes[compared], np.nan_to_num(np.floor(logs + shift), neginf=-1e6)]).T
+        number = np.unique(steps, axis=0, return_inverse=True)[1].reshape(-1)
+        found[compared] |= is_low[compared] & np.isin(number, number[is_sound[compared]])
+    return found
+
+
+_PINNED, _LEAST_PINNED = 0.05, 3
+"""How far from one in flight the mean of one request at a time is, and the samples that are no chance."""
 
 _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1
 """Mean numbers in flight of one request at a time most of the time; times that %util falls short of it; and
@@ -295,14 +340,25 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
     Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well.
+    before: then the samples on either side have to say so as well. So may part of a backlog that drains.
+    Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
+    their sums agree.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
     if not is_short.any():
         return is_short
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
-    is_within = wait <= 1000 * np.where(np.isnan(length), 1.0, length)
+    length_ms = 1000 * np.where(np.isnan(length), 1.0, length)
+    longest = np.fmax(wait, np.fmax(disk.floats("read_await_ms"), disk.floats("write_await_ms")))
     codes = numbered(disk["device"])[0]
+    is_known = np.isfinite(depth + held)
+    is_lone = (np.bincount(codes[is_known], minlength=codes.max() + 1) <= 1)[codes]
+    is_drained = is_lone & (longest > _BACKLOG * length_ms) & (depth >= _LEFT * held)
+    is_within = (wait <= length_ms) & ~is_drained
+    counted, waited = (
+        np.bincount(codes[is_known], data[is_known], codes.max() + 1) for data in (depth, held)
+    )
+    is_short &= (wait <= _BACKLOG * length_ms) | (counted < LITTLE * waited)[codes]
     runs = np.zeros(len(disk), dtype=np.int8)
     same = is_short[1:] & is_short[:-1] & (codes[1:] == codes[:-1])
     runs[1:] += same
@@ -311,6 +367,11 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     in_run[1:] |= in_run[:-1] & same
     in_run[:-1] |= in_run[1:] & same
     return np.asarray(is_short & (is_within | in_run))
+
+
+_BACKLOG, _LEFT = 0.1, 1 / 3
+"""Share of a sample that requests wait from which many may have begun before it; and share of rate times
+latency that the queue of a backlog has while it drains, if that takes as long as they had waited."""
 
 
 def _while_busy(disk: Table, name: str) -> Floats:

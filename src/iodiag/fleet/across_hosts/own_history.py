@@ -27,7 +27,7 @@ def departed(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     compared = hours[["host", "day"]].drop_duplicates().astype(object)
     parts, known = [], set()
-    for batch in _batches(hours):
+    for batch in batches(hours):
         runs, normal = baselines.unusual(batch)
         known |= set(normal["host"])
         begun = batch["day"] + pd.to_timedelta(batch["hour"] + 1, unit="h")
@@ -45,7 +45,7 @@ def departed(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return rows, compared[compared["host"].isin(known)]
 
 
-def _batches(hours: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def batches(hours: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """The hours of some hosts at a time, with the types that `baselines.hourly` gives."""
     codes = hours["host"].cat.codes.to_numpy()
     start = 0
@@ -58,8 +58,9 @@ def _batches(hours: pd.DataFrame) -> Iterator[pd.DataFrame]:
         start = end
 
 
-def as_tables(runs: pd.DataFrame, compared: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Departures as findings, and the comparison as outcomes: what a rule on all days would have said."""
+def judged(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The departures, and as findings and outcomes what a rule on all days would have said."""
+    runs, compared = departed(hours)
     pairs = compared.merge(runs[["host", "device", "start", "end"]], on="host")
     midnight = pd.to_datetime(pairs["day"])
     is_in = (midnight + pd.Timedelta(days=1) > pairs["start"]) & (midnight < pairs["end"])
@@ -74,7 +75,7 @@ def as_tables(runs: pd.DataFrame, compared: pd.DataFrame) -> tuple[pd.DataFrame,
             "explained_by": None,
         }
     )
-    return findings, compared.assign(rule=DEPARTED, status="clear", reason="")
+    return runs, findings, compared.assign(rule=DEPARTED, status="clear", reason="")
 
 
 def departures(runs: pd.DataFrame, link: ReportLink, most: int) -> tuple[Departure, ...]:

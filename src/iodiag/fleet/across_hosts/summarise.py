@@ -11,7 +11,7 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.across_hosts import harm, onsets, own_history, peers, troubles
+from iodiag.fleet.across_hosts import daily_windows, harm, onsets, own_history, peers, troubles
 from iodiag.fleet.across_hosts.heatmap import heatmap
 from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, is_date, outcome_cube
@@ -19,7 +19,7 @@ from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.fleet.discover import UNDATED
 from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
-ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
+ONSETS, OUTLIERS, DEPARTURES, WINDOWS, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 100, 50, 3, 100, 4
 """How many of each the report keeps; the totals count all, and the Parquet tables have them."""
 
 NEEDED = {
@@ -62,29 +62,28 @@ def summarise(
     """
     tables = _once({name: _table(name, frames.get(name)) for name in NEEDED})
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
-    runs, compared = own_history.departed(hours)
-    unlike, judged = own_history.as_tables(runs, compared)
-    known = outcome_cube([tables["outcomes"], judged], [findings, unlike])
+    runs, unlike, judged = own_history.judged(hours)
+    habits, looked = daily_windows.found(hours, link)
+    known = outcome_cube([tables["outcomes"], judged, looked], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
-    totals = _totals(known, tables, rows)
     begun = onsets.onsets(known.dated(), pd.concat([findings, unlike]), _kinds(devices))
     changes = onsets.common(begun, known.dated(), _attributes(devices, stated))
     on_hosts = troubles.affected(rows, known, changes, link)
-    of_fleet = troubles.troubles(rows, known, on_hosts)
-    ranked = harm.ranking(rows, on_hosts)
+    of_fleet, ranked = troubles.troubles(rows, known, on_hosts), harm.ranking(rows, on_hosts)
     single, begun_alone = onsets.single(begun[begun["rule"] != own_history.DEPARTED], changes, ONSETS)
     standing_out, remarks = peers.outliers(hours, _identity(devices, stated), link)
     failed, silent = _failed(tables["manifest"]), _silent(known)
     totals = replace(
-        totals,
+        _totals(known, tables, rows),
         onsets=begun_alone,
         outliers=len(standing_out),
         departures=len(runs),
+        windows=len(habits),
         failed=sum(one.inputs for one in failed),
         silent=len(silent),
         changes=len(changes),
-        begun_last_day=_begun_on(totals.last, on_hosts.values()),
+        begun_last_day=_begun_on(_dated(known)[-1], on_hosts.values()),
     )
     return FleetReport(
         iodiag=__version__,
@@ -98,6 +97,7 @@ def summarise(
         onsets=single,
         outliers=standing_out[:OUTLIERS],
         departures=own_history.departures(runs, link, DEPARTURES),
+        windows=habits[:WINDOWS],
         failed=failed[:FAILED],
         unjudged=_unjudged(known, tables["outcomes"]),
         silent=silent[:SILENT],
@@ -329,4 +329,5 @@ def _limits() -> dict[str, float]:
         "baseline.z": baselines.Z,
         "baseline.ratio": baselines.RATIO,
         "baseline.least_hours": baselines.LEAST_HOURS,
+        **{f"window.{name}": value for name, value in daily_windows.LIMITS.as_dict().items()},
     }

@@ -180,6 +180,11 @@ class Decoded(NamedTuple):
     used: int
 
 
+def _whole(digits: str) -> int | None:
+    """A whole number of JSON; None for one that no float can hold."""
+    return int(digits) if len(digits) <= 300 else None
+
+
 def json_object(lines: Sequence[Line], anchor: str, prefix: str = "") -> Decoded | None:
     """The JSON object that begins in the first line, at `anchor`, with `prefix` put in front.
 
@@ -192,7 +197,7 @@ def json_object(lines: Sequence[Line], anchor: str, prefix: str = "") -> Decoded
         if begin < 0:
             return None
         try:
-            value, end = json.JSONDecoder().raw_decode(prefix + text[begin:])
+            value, end = json.JSONDecoder(parse_int=_whole).raw_decode(prefix + text[begin:])
         except json.JSONDecodeError as error:
             is_cut = error.pos > len(text) - begin + len(prefix) - 400
             if count >= len(lines) or not is_cut:

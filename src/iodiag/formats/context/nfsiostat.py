@@ -95,7 +95,12 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             values, taken = _values_below(lines, at + size, len(names))
             if values:
                 named = _named(names, values)
-                if named and not (rows and rows[-1].numbers.keys().isdisjoint(named)):
+                is_again = not (rows and rows[-1].numbers.keys().isdisjoint(named))
+                if is_again and rows and rows[-1].export and "writes_per_s" in named:
+                    # reads are printed before: those of another mount have lost theirs, or this is a copy
+                    unread += [line.number for line in lines[at : at + size + taken]]
+                    named = {}
+                if named and is_again:
                     rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                 if named:
                     rows[-1].numbers.update(named)

@@ -204,6 +204,6 @@ FORMAT = ContextFormat(
     example=_EXAMPLE,
     starts=re.compile(rf"^{_HEADER}$|{_JSON}"),
     read=_read,
-    releases="sysstat 8.1 to 12.8",
+    releases="sysstat 8.1 to 12.8; JSON by its manual page alone",
     not_read="rows of threads; the tables of CPU, memory, stacks and switches",
 )

@@ -63,6 +63,9 @@ _ONE_REPORT = (
 _TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
 """What the keys' unit divided by the true one tells: sectors under kB, sectors under MB, …"""
 
+_CLEAR_KB = 1.0
+"""A product of printed numbers from which rounding does not matter."""
+
 _PRODUCTS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("reads_per_s",), "read_request_size_kb", ("read_kb_per_s",)),
     (("writes_per_s",), "write_request_size_kb", ("write_kb_per_s",)),
@@ -153,7 +156,7 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
     for timed in read_runs:
-        yield _section(source, format_id, starts, timed)
+        yield _section(source, format_id, starts, timed, is_aware)
     yield from account(source, classes, reasons)
 
 
@@ -322,6 +325,11 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     return _Table(_TABLES.get(keys[0], keys[0]), _layout_name(keys), names, lines, rows)
 
 
+def _sum_of(values: Floats) -> Floats:
+    """As an array, NaN where there is nothing."""
+    return np.array([np.nansum(values) or np.nan])
+
+
 def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
     """Correct throughput in place where request counts and sizes prove that the keys' unit is wrong.
 
@@ -335,15 +343,17 @@ def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
     known = [p for p in _PRODUCTS if p[1] in at and all(name in at for name in (*p[0], *p[2]))]
     if not known and "discard_kb" in at:
         return _NOTHING_TELLS
-    implied = stated = 0.0
-    for rates, size, throughput in known:
+    implied, stated = np.empty((2, len(known), len(numbers)))
+    for number, (rates, size, throughput) in enumerate(known):
         requests = numbers[:, [at[name] for name in rates]].sum(axis=1)
-        implied += float(np.nansum(requests * numbers[:, at[size]]))
-        stated += float(np.nansum(numbers[:, [at[name] for name in throughput]]))
-    if not (implied > 0 and stated > 0):
-        return ""
-    wrong = next((ratio for ratio in _TRUE_UNITS if abs(stated / implied / ratio - 1) < 0.1), None)
-    if wrong is None:
+        implied[number] = requests * numbers[:, at[size]]
+        stated[number] = numbers[:, [at[name] for name in throughput]].sum(axis=1)
+    is_clear = implied >= _CLEAR_KB
+    # each may be rounded too far, but not all together; of several one may be damaged
+    ratios = stated[is_clear] / implied[is_clear] if is_clear.any() else _sum_of(stated) / _sum_of(implied)
+    agreeing = {unit: np.count_nonzero(np.abs(ratios / unit - 1) < 0.1) for unit in (1.0, *_TRUE_UNITS)}
+    wrong = max(agreeing, key=lambda unit: agreeing[unit])
+    if wrong == 1.0:
         return ""
     for name, place in at.items():
         if name and name.endswith("kb_per_s"):
@@ -467,10 +477,10 @@ def _rows(
     return combine_long_cpu(Table.of_columns(data, len(items)))
 
 
-def _section(source: Source, format_id: str, starts: Ints, timed: _Timed) -> Section:
+def _section(source: Source, format_id: str, starts: Ints, timed: _Timed, is_aware: bool) -> Section:
     facts = timed.run.facts
     cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
-    start, end = span(timed.seconds)
+    start, end = span(timed.seconds, is_aware)
     return Section(
         source=source.name,
         format=format_id,

@@ -285,7 +285,7 @@ def _gaps(samples: Gathered) -> Ints:
 
 def _first_rows(samples: Gathered, chosen: Ints) -> list[int]:
     """The places of the first row of some samples."""
-    if not len(chosen):
+    if not len(chosen) or not samples.rows:
         return []
     all_rows = samples.rows.values()
     of = np.concatenate([np.frombuffer(rows.samples, dtype=np.int64) for rows in all_rows])

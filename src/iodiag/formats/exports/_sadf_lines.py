@@ -91,6 +91,17 @@ class Lines:
             encoding_errors="replace",
         )
 
+    def decimals(self, lines: Ints) -> tuple[Ints, Ints]:
+        """How many decimals the last field of lines has, and how many decimal signs stand in each."""
+        content = np.frombuffer(self.data, dtype=np.uint8)
+        signs = np.append(-1, np.flatnonzero(content == ord("," if self.decimal_comma else ".")))
+        separators = np.append(-1, np.flatnonzero(content == self.separator[0]))
+        starts, ends = self.starts[lines], self.ends[lines]
+        before, count = np.searchsorted(signs, starts), np.searchsorted(signs, ends)
+        last = signs[count - 1]
+        is_in_last = last > separators[np.searchsorted(separators, ends) - 1]
+        return np.where(is_in_last & (last >= starts), ends - last - 1, 0), count - before
+
     def floats_of(self, columns: pd.DataFrame) -> tuple[Floats, Bools]:
         """The values of columns of words, and which rows hold something that is no number."""
         values = np.empty(columns.shape)

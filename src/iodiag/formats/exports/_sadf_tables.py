@@ -200,7 +200,7 @@ def _sections(
             if (segment == number).any()
         ]
         seconds = np.concatenate([part.seconds[mask] for part, mask, _ in inside])
-        start, end = span(seconds) if export.is_dated else (None, None)
+        start, end = span(seconds, export.is_aware) if export.is_dated else (None, None)
         first, mask, _ = inside[0]
         own = int(first.segment[mask][0])
         yield Section(

@@ -15,7 +15,7 @@ _EXAMPLE = """\
 {"sysstat": {"hosts": [{"nodename": "fs1", "sysname": "Linux", "release": "6.12.0", "machine": "x86_64",
  "number-of-cpus": 4, "date": "11/20/26", "statistics": [
   {"timestamp": "11/20/26 10:00:05", "filesystem": [
-   {"filesystem": "nas1/projects", "rkB/s": 2048.00, "wkB/s": 16.00, "rops/s": 32.00, "wops/s": 1.00,
+   {"fs_name": "nas1/projects", "rkB/s": 2048.00, "wkB/s": 16.00, "rops/s": 32.00, "wops/s": 1.00,
     "fo/s": 2.00, "fc/s": 2.00, "fd/s": 0.00}]}
 ]}]}}
 """
@@ -39,6 +39,6 @@ FORMAT = FileFormat(
     example=_EXAMPLE,
     recognise=_recognise,
     read=read,
-    releases="sysstat 12.7 and 12.8, by their manual pages alone",
+    releases="sysstat 12.7 and 12.8, by the layout that their sources print",
     not_read="a list without rows, which names no tool",
 )

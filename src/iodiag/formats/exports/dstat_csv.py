@@ -249,7 +249,7 @@ def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table
         key = {"cpu": "cpu", "disk": "device"}.get(family)
         data = front | ({key: Texts.same(item, size)} if key else {}) | _whole(columns)
         found.append((family, Table.of_columns(data, size)))
-    start, end = span(seconds[~np.isnan(seconds)])
+    start, end = span(seconds[~np.isnan(seconds)], is_aware)
     layout = "; ".join(dict.fromkeys(run.groups))
     return found, Section(
         source,

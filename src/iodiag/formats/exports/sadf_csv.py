@@ -77,6 +77,10 @@ def read(source: Source) -> Iterator[Item]:
         if plans is None:
             lines.refuse(below, f"unknown columns: {header[:100]}")
             continue
+        unknown = [word for plan in plans for word in plan.tokens if not plan.section.knows(word)]
+        if unknown and not any(plan.is_matrix for plan in plans):
+            reason = f"columns that iodiag does not know are left out: {', '.join(unknown)[:200]}"
+            notes.append(ParseNote(source.name, int(below[0]) + 1, reason))
         if any(plan.is_matrix for plan in plans):
             notes.append(ParseNote(source.name, int(below[0]) + 1, _NO_NAMES))
         found = _wide_parts(lines, plans, below) if is_wide else _parts(lines, plans[0], below)
@@ -121,10 +125,29 @@ def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
         chosen = below[counts == width]
         fields = lines.fields(chosen, width)
         numbers, is_bad = lines.floats_of(fields[[_FRONT + at for at in plan.values_at]])
+        is_bad |= _is_damaged(lines, plan, chosen, fields)
         words = {
             name: lines.words(fields[_FRONT + at], _NAMES.get(name, {})) for name, at in plan.words_at.items()
         }
         yield _part(lines, plan, chosen, fields, numbers, words, is_bad)
+
+
+def _is_damaged(lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame) -> Bools:
+    """The rows whose last number is missing, or of which one has lost a decimal that all others have."""
+    places = [_FRONT + at for at in plan.values_at]
+    result: Bools = (fields[fields.shape[1] - 1] == "").to_numpy() & (places[-1:] == [fields.shape[1] - 1])
+    _, kind, count = np.unique(
+        np.stack(lines.decimals(chosen)), axis=1, return_inverse=True, return_counts=True
+    )
+    usual = int(np.argmax(count))
+    wanted = [_decimals(word) for word in fields[places].iloc[int(np.argmax(kind == usual))]]
+    for row in np.flatnonzero(kind != usual).tolist():
+        # names may hold points, and nan holds none
+        result[row] |= any(
+            _decimals(word) < decimals and not word.strip(" -").isalpha()
+            for word, decimals in zip(fields[places].iloc[row], wanted, strict=True)
+        )
+    return result
 
 
 def _part(

@@ -20,7 +20,7 @@ from iodiag.formats.text.structure.blocks import CLASS, UNSEEN
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account
 from iodiag.model.capture import Source
-from iodiag.table.table import Ints
+from iodiag.table.table import Bools, Ints
 from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
@@ -161,8 +161,16 @@ def _part(
 
     section, own = piece.section, words[piece.first : piece.last]
     is_label = np.array([name in section.label_tokens for name in own], dtype=np.bool_)
-    values, is_bad = lines.floats_of(pd.DataFrame({0: fields[5].iloc[places[:, ~is_label].ravel()]}))
-    lines.refuse(chosen[places[:, ~is_label].ravel()[is_bad]], "the value is no number")
+    cells = places[:, ~is_label]
+    values, is_bad = lines.floats_of(pd.DataFrame({0: fields[5].iloc[cells.ravel()]}))
+    lines.refuse(chosen[cells.ravel()[is_bad]], "the value is no number")
+    values = values.reshape(cells.shape)
+    is_less = _has_less_decimals(lines.decimals(chosen[cells.ravel()])[0].reshape(cells.shape)) & (
+        values == values
+    )
+    is_less |= (fields[5].to_numpy() == "")[cells]
+    lines.refuse(chosen[cells[is_less]], "the value is missing, or has less decimals than others of its name")
+    values[is_less] = np.nan
     rows = chosen[places.ravel()]
     lines.classes[rows] = np.where(lines.classes[rows] == CLASS["unread"], CLASS["unread"], CLASS["row"])
     first = places[:, 0]
@@ -181,9 +189,18 @@ def _part(
         seconds=seconds[first],
         interval=interval[first],
         segment=np.zeros(len(first), dtype=np.int64),
-        numbers=values[:, 0].reshape(len(first), int((~is_label).sum())),
+        numbers=values,
         words=columns,
     )
+
+
+def _has_less_decimals(decimals: Ints) -> Bools:
+    """The few values that have less decimals than most of their name, a column each."""
+    if not decimals.size:
+        return np.zeros(decimals.shape, dtype=np.bool_)
+    usual = np.array([np.argmax(np.bincount(np.minimum(column, 9))) for column in decimals.T])
+    is_less: Bools = decimals < usual
+    return is_less
 
 
 def _rename(key: str, items: Texts) -> Texts:

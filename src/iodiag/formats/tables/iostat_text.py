@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of, is_cut_word
+from iodiag.formats.raw_columns.iostat import CPU_WORDS, DIRECTION, column_of, is_cut_word
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 
 _EXAMPLE = """\
@@ -44,7 +44,10 @@ _HEADERS = (
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
-    """The Layout of an avg-cpu or device header."""
+    """The Layout of an avg-cpu or device header; a forum may drop the blank behind its first word's colon."""
+    first, _, glued = words[0].partition(":")
+    if glued and first in ("Device", "avg-cpu"):
+        words = (f"{first}:", glued, *words[1:])
     if words[0][-1] in ":：" and len(words) > 3 and all(word in CPU_WORDS for word in words[1:]):
         return _cpu(words[1:])
     if words[0] in _DEVICE and len(words) > 1:
@@ -63,7 +66,7 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
     """The Layout of a device header; words that a later release may have added are not kept."""
     is_cut = not is_last and is_cut_word(words[-1])
     words = words[:-1] if is_cut else words
-    found = [column_of(word) for word in words]
+    found = [None if _has_lost_direction(word, words) else column_of(word) for word in words]
     known = [column for column in found if column is not None]
     if not known or 2 * len(known) < len(words) or len(set(words)) < len(words):
         return None
@@ -81,6 +84,11 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
         is_part=is_last and not _is_whole(known),
         has_groups=True,
     )
+
+
+def _has_lost_direction(word: str, words: tuple[str, ...]) -> bool:
+    """Whether a word stands beside its own of a direction (kB/s, wkB/s), which no release prints."""
+    return any(f"{direction}{word}" in words for direction in DIRECTION)
 
 
 def _is_whole(columns: Sequence[LayoutColumn]) -> bool:

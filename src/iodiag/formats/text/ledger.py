@@ -43,7 +43,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             source=found.name,
             format=context.format,
             layout=context.block.layout,
-            host=context.block.host or context.origin.host or None,
+            host=context.block.host or found.host_of(context.origin) or None,
             is_context=True,
             start=start,
             end=end,
@@ -58,7 +58,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
-                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]])
+                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]], timing.is_aware)
             section = _section(found, rows, timing, here, spans[clocks])
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section
@@ -85,7 +85,7 @@ def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) 
         source=found.name,
         format=rows.layout.format,
         layout=rows.layout.name,
-        host=origin.host or None,
+        host=found.host_of(origin) or None,
         kernel=banner.kernel if banner else None,
         cpus=banner.cpus if banner else None,
         start=start,

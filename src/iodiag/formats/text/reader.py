@@ -16,7 +16,7 @@ from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, 
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.impossible_rows import true_rows
-from iodiag.formats.text.rows.misplaced_rows import without_cut_number, without_disproven
+from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
@@ -49,11 +49,13 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         tool = most_telling(found.foreign)
         raise UnknownFormat(f"{source.name}:{text.numbers[found.foreign[tool]]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_half)
-    all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order)))
+    is_ended = source.data.endswith((b"\n", b"\r")) or text.is_blank.all()
+    cut = -1 if is_ended else int(np.flatnonzero(~text.is_blank)[-1])
+    all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order), cut))
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)
-    if not source.data.endswith((b"\n", b"\r")) and all_rows:
-        yield from without_cut_number(found, all_rows)
+    if all_rows:
+        yield from without_cut_numbers(found, all_rows, cut)
     if unzoned.is_of_twelve and all_rows:
         yield ParseNote(source.name, 0, _NO_HALF)
     all_timings = timings(found, all_rows, order)
@@ -83,6 +85,8 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         elif rows.layout.unknown:
             words = ", ".join(rows.layout.unknown[:20])
             yield ParseNote(found.name, line, f"columns that iodiag does not know are left out: {words}")
+        elif rows.layout.is_cut:
+            yield ParseNote(found.name, line, "the last column's name is cut off: it is left out")
         if block.header == block.first:
             yield ParseNote(
                 found.name,

@@ -12,7 +12,7 @@ from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import OF_THE_MOMENT, Timing
-from iodiag.model.capture import SampleTable
+from iodiag.model.capture import ParseNote, SampleTable
 from iodiag.table.table import Bools, Column, Ints, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
@@ -43,9 +43,11 @@ class _Frame(NamedTuple):
     is_part: bool
 
 
-def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
-    """The tables of a text, samples and averages apart."""
-    hosts = [block.origin.host for block in found.blocks.patterns]
+def tables(
+    found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]
+) -> Iterator[SampleTable | ParseNote]:
+    """The tables of a text, samples and averages apart; a note where a table of several lacks rows."""
+    hosts = [found.host_of(block.origin) for block in found.blocks.patterns]
     names = list(dict.fromkeys(hosts))
     front = _Front(
         name=found.name,
@@ -72,7 +74,14 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
             mine = [frame for frame in frames if frame.family == family]
             whole = [frame.samples for frame in mine if not frame.is_part]
             if parts := [frame.samples for frame in mine if frame.is_part]:
-                whole.append(_joined(parts))
+                joined, lacking = _joined(parts)
+                whole.append(joined)
+                if lacking:
+                    reason = (
+                        f"{len(lacking)} rows lack a part that others of their report have; lines may be lost"
+                    )
+                    text = found.text.line(int(np.searchsorted(found.text.numbers, lacking[0])))
+                    yield ParseNote(found.name, lacking[0], reason, text[:200], is_unread=True)
             yield SampleTable(family, in_order_of_lines(below_each_other(whole)), is_average)
 
 
@@ -167,8 +176,8 @@ def _is_group(indents: Ints, rows: Rows) -> Bools:
     return result
 
 
-def _joined(parts: Sequence[Table]) -> Table:
-    """One row per device and report, where `-h -x` spread it over several tables.
+def _joined(parts: Sequence[Table]) -> tuple[Table, list[int]]:
+    """One row per device and report, where `-h -x` spread it over several tables; the lines that lack a part.
 
     The n-th row of a device in each of a report's tables is one row; it stands where the first of them
     stands.
@@ -182,5 +191,7 @@ def _joined(parts: Sequence[Table]) -> Table:
         frame.assign(_nth=frame.groupby(keys, observed=True, sort=False).cumcount()) for frame in frames
     ]
     stacked = pd.concat(numbered, ignore_index=True).sort_values("line", kind="stable")
-    joined = stacked.groupby([*keys, "_nth"], observed=True, sort=False).first().reset_index()
-    return Table.of(joined[columns])
+    groups = stacked.groupby([*keys, "_nth"], observed=True, sort=False)
+    joined, sizes = groups.first().reset_index(), groups.size().to_numpy()
+    most = pd.Series(sizes).groupby(joined["segment"].to_numpy()).transform("max").to_numpy()
+    return Table.of(joined[columns]), joined["line"][sizes < most].tolist()

@@ -43,6 +43,7 @@ def pictures(report: Report, finding: Finding) -> list[Picture]:
         found.append(timeline_chart.timeline(report, finding, series))
     else:
         found.append(timeline_chart.host_timeline(report, finding))
+    found.append(timeline_chart.moved(report, finding))
     return [picture for picture in found if picture]
 
 

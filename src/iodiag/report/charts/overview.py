@@ -22,9 +22,11 @@ _SPOKEN = (
     (r"rate limit: \S+ [kMG]i?B/s of writes", "write_kb_per_s"),
     (r"rate limit: \S+ [kMG]i?B/s of reads", "read_kb_per_s"),
     (r"rate limit: \S+ [kMG]i?B/s", "kb_per_s"),
-    (r"rate limit: \S+ IOPS", "ios_per_s"),
+    (r"\d IOPS", "ios_per_s"),
+    (r"^[^;]*\breads? (of [^;]{1,30} )?take", "read_await_ms"),
+    (r"^[^;]*\bwrites? (of [^;]{1,30} )?take", "write_await_ms"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
-    (r"[kM]B/s", "kb_per_s"),
+    (r"[kMG]i?B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),
     (r"in flight|queue", "queue_depth"),
 )
@@ -206,7 +208,8 @@ def sparkline(chart: Timeline | Bars | None) -> tuple[str, ...]:
     room = LINE_WIDTH - wide - (len(chart.window_words) + 2 if chart.window else 1)
     count = max(2, min(CELLS, max(FEWEST_CELLS, room), max(len(line.x) for line in panel.lines)))
     rows = [f"{line.legend:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
-    ruler = _ruler(chart.window, low, high, count)
+    half = (high - low) / max(1, max(len(line.x) for line in panel.lines) - 1) / 2
+    ruler = _ruler(chart.window, low, high, count, half)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []
     return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded)
 
@@ -245,9 +248,9 @@ def _cell(x: float, low: float, high: float, count: int) -> int:
     return min(count - 1, max(0, round((x - low) / (high - low) * (count - 1)))) if high > low else 0
 
 
-def _ruler(window: Sequence[float] | None, low: float, high: float, count: int) -> str:
+def _ruler(window: Sequence[float] | None, low: float, high: float, count: int, half: float) -> str:
+    """Marks below the cells of the window, which is half a sample wider at both ends than its samples."""
     if window is None:
         return ""
-    half = (high - low) / (count - 1) / 2
     start, end = _cell(window[0] + half, low, high, count), _cell(window[1] - half, low, high, count)
     return (" " * start + "^" * (end - start + 1)).ljust(count)

@@ -39,8 +39,9 @@ def _element(shape: Shape) -> str:
         return ""
     anchor = "" if shape.anchor == "start" else f' text-anchor="{shape.anchor}"'
     weight = ' font-weight="700"' if shape.is_bold else ""
+    place = f'x="{round(shape.x, 1):g}" y="{round(shape.y, 1):g}"'
     style = f'font-size="{shape.size:g}" fill="{colour}"{anchor}{weight}'
-    return f'<text x="{shape.x:.1f}" y="{shape.y:.1f}" {style}>{escape(shape.text, quote=False)}</text>'
+    return f"<text {place} {style}>{escape(shape.text, quote=False)}</text>"
 
 
 def _path(steps: str, pen: str) -> str:
@@ -56,18 +57,19 @@ def _dots(dots: Dots, colour: str) -> str:
         arc = f"{across / 2:g} {across / 2:g} 0 1 0"
         mark, width, ends = f"m{-across / 2:g} 0a{arc} {across:g} 0 {arc} {-across:g} 0", RING_WIDTH, ""
     places = zip(dots.x, dots.y, strict=True)
-    marks = "".join(f"M{x:.1f} {y:.1f}{mark}" for x, y in places if not math.isnan(x + y))
+    marks = "".join(f"M{round(x, 1):g} {round(y, 1):g}{mark}" for x, y in places if not math.isnan(x + y))
     return _path(marks, f'stroke="{colour}" stroke-width="{width:g}"{ends}')
 
 
 def _line(across: Sequence[float], down: Sequence[float]) -> str:
-    """The points to a tenth of a point, which is as fine as can be seen; NaN lifts the pen."""
+    """The points to a tenth of a point, which is as fine as can be seen, as steps; NaN lifts the pen."""
     steps = []
-    pen = "M"
+    pen, at_x, at_y = "M", 0, 0
     for x, y in zip(across, down, strict=True):
         if math.isnan(x + y):
-            pen = "M"
+            pen, at_x, at_y = "M", 0, 0
         else:
-            steps.append(f"{pen}{x:.1f} {y:.1f}")
-            pen = " "
+            to_x, to_y = round(10 * x), round(10 * y)
+            steps.append(f"{pen}{(to_x - at_x) / 10:g} {(to_y - at_y) / 10:g}")
+            pen, at_x, at_y = "l" if pen == "M" else " ", to_x, to_y
     return "".join(steps)

@@ -150,6 +150,33 @@ def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline |
     return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
 
 
+def moved(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
+    """What else stepped then, the largest steps first, as far as the report keeps its samples; else None."""
+    known = [one for one in on_host(report, finding) if len(one.position) > 1]
+    directions = {total: parts for _, parts, total in _DEVICE_PANELS}
+    found = []
+    for move in finding.moved:
+        of = (
+            one for one in known if one.name == move.name or (not move.name and move.quantity in one.columns)
+        )
+        one = next(of, None)
+        values = total_of(one, move.quantity, directions.get(move.quantity, {})) if one is not None else ()
+        if one is not None and any(map(is_drawable, values)):
+            title = next(_title(move.quantity), wording.column_label(move.quantity))
+            found.append((one, title, move.name or move.table, values))
+    found = found[:most]
+    shown = [one for one, *_ in found]
+    has_clock = bool(shown) and all(map(_has_clock, shown))
+    panels = [
+        panel(title, [line(label_of(name), _axis(one, has_clock), values, 0, POINTS_PER_LINE)])
+        for one, title, name, values in found
+    ]
+    window = _clocked_window(finding, shown)
+    if window is None and shown and not has_clock:
+        window = _window(finding, shown[0], _axis(shown[0], has_clock))
+    return _over_time(report, finding, "What stepped then", shown, panels, window)
+
+
 def host_panels(finding: Finding) -> list[HostPanel]:
     """The panels of the processors, the tasks and the swap, those that a finding speaks of first."""
     return sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
@@ -353,7 +380,7 @@ def _clocked_window(finding: Finding, shown: Sequence[Series]) -> tuple[float, f
 def stretch(finding: Finding) -> str:
     """The finding's samples in words, counted from 1; else its time."""
     if not finding.samples:
-        return wording.time_span(finding.start, finding.end) or "the whole capture"
+        return wording.clock_span(finding.start, finding.end) or "the whole capture"
     first, last = finding.samples[0] + 1, finding.samples[1] + 1
     if first == last:
         return f"sample {wording.count(first)}"

@@ -41,6 +41,7 @@ def render(report: FleetReport) -> str:
                 sections.departures(report, ROWS_SHOWN),
                 sections.BASELINE_NOTE,
             ),
+            ("windows", "At the same hour", sections.windows(report, ROWS_SHOWN), sections.WINDOW_NOTE),
         ],
         folded=[
             ("failed", "Inputs that were not read whole", sections.failed(report)),

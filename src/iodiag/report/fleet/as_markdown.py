@@ -24,6 +24,7 @@ def render(report: FleetReport) -> str:
         *(_changes(report) if report.changes else ()),
         *_section("Unlike their peers", sections.outliers(report, ROWS_SHOWN), sections.PEER_NOTE),
         *_section("Unlike their own past", sections.departures(report, ROWS_SHOWN), sections.BASELINE_NOTE),
+        *_section("At the same hour", sections.windows(report, ROWS_SHOWN), sections.WINDOW_NOTE),
         *_section("Inputs that were not read whole", sections.failed(report)),
         *_rest(report),
     ]

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from iodiag.model.fleet import Beginning, CommonChange, FleetReport, Outlier, Shared
+from iodiag.model.units import KB_PER_MB
 from iodiag.report import wording
 from iodiag.report.document import TextTable
-from iodiag.report.fleet.groups import CHANGES_SHOWN, linked
+from iodiag.report.fleet.groups import CHANGES_SHOWN, DEVICES_SHOWN, linked
 from iodiag.report.wording import Span, Spans
 
 SILENT_SHOWN = 60
@@ -44,6 +45,13 @@ PEER_NOTE = (
 BASELINE_NOTE = (
     "Each device against its own past: what the same load took at that hour of the week (from 21 days on), "
     "of the day (from 5 days on), or over the whole archive. What recurs at the same hours is not listed."
+)
+
+WINDOW_NOTE = (
+    "From 4 days (or weeks) on: hours that stand out on 70 % of them by 3 times what half of the hours show, "
+    "with at most half as much on either side. What comes at a fixed hour is a job: a backup, a check of an "
+    "array, fstrim; `systemctl list-timers` and crontabs name it. Hours are of the clock that the samples "
+    "show, of sa files UTC. Chance is how many windows would agree as often by chance on that host."
 )
 
 
@@ -173,6 +181,28 @@ def departures(report: FleetReport, most: int) -> TextTable:
     head = ("Host", "Device", "Latency", "Since", "Hours", "What is usual rests on")
     rest = _left_out(report.totals.departures, len(rows), "stretch", "`hours.parquet`", "stretches")
     return TextTable(head, tuple(rows), frozenset({4}), rest)
+
+
+def windows(report: FleetReport, most: int) -> TextTable:
+    """Load or slowness that comes back at the same hour."""
+    rows = []
+    for one in report.windows[:most]:
+        unit, scale = ("MB/s", KB_PER_MB) if one.quantity == "kb_per_s" else ("ms per request", 1.0)
+        level = f"{wording.number(one.value / scale)} {unit}, usually {wording.number(one.usual / scale)}"
+        days = wording.visible(one.days, wording.NAME_LIMIT)
+        rows.append(
+            (
+                (linked(one.host, one.report),),
+                wording.names(one.devices, DEVICES_SHOWN),
+                (Span(f"{wording.visible(one.begin)} to {wording.visible(one.end)}"),),
+                (Span(f"{wording.count(one.seen)} of {wording.count(one.of)} {days}"),),
+                (Span(f"{_direction(one.direction)} {level}"),),
+                (Span(wording.number(one.chance) if one.chance >= 0.001 else "below 0.001"),),
+            )
+        )
+    head = ("Host", "Devices", "Between", "On", "What it does then", "Chance")
+    rest = _left_out(report.totals.windows, len(rows), "window", "the JSON report")
+    return TextTable(head, tuple(rows), frozenset({5}), rest)
 
 
 def _clock(stamp: str) -> str:

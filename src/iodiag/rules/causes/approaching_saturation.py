@@ -86,8 +86,8 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
 
 
 _SUMMARY = (
-    "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f}x as long "
-    "as alone; about {gain:.0f} % more throughput is left at the most"
+    "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f} times "
+    "as long as alone; at most about {gain:.0f} % more throughput is left"
 )
 
 RULE = Rule(
@@ -101,6 +101,8 @@ RULE = Rule(
     confirm=("iostat -xyt 1 30 DEVICE", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
+    to_clear=ToClear(
+        samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth", "kb_per_s")
+    ),
     detect=detect,
 )

@@ -171,6 +171,6 @@ RULE = Rule(
     },
     confirm=("dmesg -T", "multipath -ll", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/conference/fast23/presentation/lu",),
-    to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms",)),
+    to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms", "kb_per_s")),
     detect=detect,
 )

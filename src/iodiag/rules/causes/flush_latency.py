@@ -52,8 +52,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for _, group in groupby(slow, key=lambda found: (found.severity, found.confidence)):
         yield _finding(tuple(group))
     names = {found.series.name for found in slow}
-    if clear := tuple(series.name for series in view.devices if series.name not in names):
+    others = [series for series in view.devices if series.name not in names]
+    # the kernel counts no flush of a layer that passes bios on
+    uncounted = {
+        one.name for one in others if one.is_stacked and not (one.samples.floats("flushes_per_s") > 0).any()
+    }
+    if clear := tuple(series.name for series in others if series.name not in uncounted):
         yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
+    if uncounted:
+        reason = "it counts no flush, as layers above the disks do: the disks below it would tell"
+        yield Outcome(RULE.id, "undetermined", tuple(sorted(uncounted)), reason)
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:

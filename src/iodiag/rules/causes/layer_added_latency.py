@@ -142,7 +142,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
             *(() if held else (_LIMIT_BELOW,)),
             *(
                 ("a slow disk that the capture does not show",)
-                if not values["stated"] or layer.missing
+                if not layer.is_stated or layer.missing
                 else ()
             ),
         ),
@@ -190,8 +190,8 @@ _LIMITS_SET = (
 
 
 _SUMMARY = (
-    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times}x), "
-    "in {often}: the wait is in {layer}, not in the disks."
+    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times} "
+    "times as long), in {often}: the wait is in {layer}, not in the disks."
 )
 
 
@@ -224,7 +224,6 @@ def _values(layer: Layer) -> Values:
             (weighted.mean(part, "util_pct") for part in layer.below_rows), default=float("nan")
         ),
         "missing": ", ".join(layer.missing),
-        "stated": layer.is_stated,
     }
 
 

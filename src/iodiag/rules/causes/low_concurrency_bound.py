@@ -4,8 +4,11 @@ What it detects: a device that is busy 60 % of the time or more and has one requ
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
 Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
-that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Three and
-more disks at rates half a per cent apart are told as the set that one task uses.
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, on
+such a device that is never idle, more than one in flight and two at most for most of the time, in small
+requests that take a tick of the kernel and no longer than they may: random arrivals from many callers would
+leave it idle at times. Three and more disks at rates half a per cent apart are told as the set that one task
+uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -20,6 +23,7 @@ References: Little's law (N = X·R); iostat(1) on aqu-sz.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -38,7 +42,7 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples
 from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import DENSE
-from iodiag.analysis.states.service_times import class_of, usual_ms
+from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -66,9 +70,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         doubtful = [state for state in states(series) if contradicts(state) or _is_overcounted(state)]
         level = _alone(series, limits) if sum(state.share for state in doubtful) < MOSTLY else None
-        callers = None if level is not None or series.is_stacked else _callers(series, limits)
+        is_own = level is None and not series.is_stacked
+        callers = _callers(series, limits) if is_own else None
         if callers is not None:
-            yield _of_callers(series, callers)
+            yield _of_callers(series, callers, _PINNED)
+        elif is_own and not doubtful and (few := _few(series, limits)) is not None:
+            yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED + _asked(view, series))
         elif level is None and series.is_untimed:
@@ -189,6 +196,10 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     return None
 
 
+_PARALLEL = ("nvme", "solid", "network")
+"""Classes that serve several at once: what does not is full with two in flight."""
+
+
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
     samples = level_samples(series)
@@ -200,7 +211,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
         & (number <= limits.most_callers)
         & (weighted.values(samples, "util") >= limits.full_util / 100)
     )
-    if class_of(series) not in ("nvme", "solid", "network") or not holds.any():
+    if class_of(series) not in _PARALLEL or not holds.any():
         return None
     values, counts = np.unique(number[holds], return_counts=True)
     rows = samples[holds & (number == values[counts.argmax()])]
@@ -211,11 +222,48 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     return level if is_most and is_calm and max_over_min(rows, "ios_per_s") >= limits.ranges else None
 
 
-def _of_callers(series: DeviceSeries, level: Level) -> Finding:
+def _few(series: DeviceSeries, limits: Limits) -> Level | None:
+    """The longest state if the device is never idle in it, with more than one in flight and two at most.
+
+    With N in flight on average, requests that come at random leave such a device idle e^-N of the time
+    (M/M/∞): an eighth with two.
+    """
+    lasting = next((one for one in states(series) if one.kind != "idle"), None)
+    if lasting is None or lasting.share < limits.few_share / 100 or lasting.requests < limits.least_requests:
+        return None
+    samples = level_samples(series)
+    rows = samples[np.isin(samples["sample"], lasting.rows["sample"])]
+    is_few = bool(len(rows)) and len(rows) == lasting.samples
+    if not is_few or class_of(series) not in _PARALLEL or lasting.size_kb > limits.small:
+        return None
+    level = level_of(rows)
+    is_never_idle = float(rows.floats("util").min()) >= limits.never_idle / 100
+    # of quicker requests %util counts whole ticks
+    is_usual = limits.tick <= level.latency_ms <= CALM * usual_ms(series, level.size_kb, level.rate)
+    at_once = rows.floats("at_once")
+    is_two = at_once.min() > ALONE and at_once.max() <= limits.two
+    return level if is_never_idle and is_usual and is_two else None
+
+
+_PINNED = (
+    "{device} has {callers} requests in flight {often}, at {low} to {high}/s and {latency} ms each: "
+    "{callers} callers wait for one request each, and this limits the rate."
+)
+_FEW = (
+    "{device} is {util:.0f} % busy with {depth} requests in flight {often}, {latency} ms each: about two "
+    "callers wait for one request each, as those of many would pause at times, and this limits the rate "
+    "({rate}/s)."
+)
+
+
+def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
     rates = level.rows.floats("ios_per_s")
     values: Values = {
         "device": series.name,
-        "callers": round(level.busy_depth),
+        "callers": math.ceil(level.busy_depth - 0.1),
+        "depth": level.busy_depth,
+        "util": 100 * level.util,
+        "rate": level.rate,
         "count": len(level.rows),
         "samples": len(series.samples),
         "low": float(rates.min()),
@@ -228,17 +276,13 @@ def _of_callers(series: DeviceSeries, level: Level) -> Finding:
         devices=(series.name,),
         **time_fields(level.rows),
         title="A few callers that each wait for their own request bound the throughput",
-        summary=say(
-            "{device} has {callers} requests in flight in {count} of {samples} samples, at {low} to {high}/s "
-            "and {latency} ms each: {callers} callers wait for one request each, and this limits the rate.",
-            values,
-        ),
+        summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
         evidence=(
             cite(
                 level.rows,
-                "{callers} in flight whatever the rate ({low} to {high}/s)",
+                "{depth} in flight whatever the rate ({low} to {high}/s)",
                 values,
                 worst="queue_depth",
             ),
@@ -282,14 +326,14 @@ def _finding(
         **time_fields(level.rows),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
-            "{ceiling:,.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
+            "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
             values,
         ),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
-            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:,.0f}/s", values),
+            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
             *other_state_evidence(series, level.rows),
             *witnesses,
             *(cite_fact(fact) for fact in (process,) if fact is not None),
@@ -382,6 +426,11 @@ RULE = Rule(
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
         "few": Threshold(2, "samples", "samples of a pinned number", "by chance one in forty at eight"),
         "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
+        "never_idle": Threshold(95, "%", "util of three random arrivals at once", "1 - e^-N, M/M/∞"),
+        "tick": Threshold(4, "ms", "latency from which %util is true on any kernel", "CONFIG_HZ=250"),
+        "two": Threshold(2.1, "requests", "in flight of two callers at most", "two, and timer skew"),
+        "small": Threshold(64, "kB", "size of requests that are no stream's", "half the default readahead"),
+        "few_share": Threshold(50, "%", "share of the time of two callers", "judgement: most of it"),
         "ranges": Threshold(1.1, "x", "range of the rate meanwhile", "what is full or held keeps its rate"),
         "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
         "slow_write": Threshold(

@@ -1,8 +1,9 @@
 """One CPU does the kernel's work for all I/O and is full, while the others are idle.
 
-What it detects: at least 3 samples in which one CPU spends 95 % of its time in the kernel (interrupts
-included) while all CPUs together are at most 60 % busy, and in which a device serves the same rate (±10 %) of
-at least 500 requests/s or 50 MB/s with 8 and more in flight.
+What it detects: samples in which one CPU spends 95 % of its time in the kernel (interrupts included) while
+all CPUs together are at most 60 % busy, and in which a device serves the same rate (±10 %) of at least 500
+requests/s or 50 MB/s with 8 and more in flight. With fewer than three samples it is sure only where half of
+that CPU's time is interrupts: those are the work itself, and no task that polls.
 
 Why it matters: neither a faster disk nor more CPUs help. The interrupts of one queue, or one kernel thread
 (encryption, parity, an iSCSI session), set the pace until the work is spread.
@@ -11,7 +12,7 @@ When it is wrong: a task that polls for its I/O (io_uring SQPOLL) fills a CPU wh
 rate changes and the CPU stays full, nothing is said. A limit holds the rate also in samples in which no CPU
 is full; then it is not the CPU. SPDK and DPDK poll in user time, which does not count. A task that is in the
 kernel for another reason (a copy through the page cache) may be the full CPU by coincidence. No real capture
-of it has been seen: the tests' numbers are made up.
+of it has been seen: the tests' numbers are made up, and the exam simulates a queue behind one CPU.
 
 References: proc_stat(5); mpstat(1), -P ALL; Documentation/core-api/irq/irq-affinity.rst.
 """
@@ -62,12 +63,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
-        return
-    if len(rows) < limits.samples:
-        reason = (
-            f"one CPU is full in {len(rows)} of {len(shares)} samples; {limits.samples:g} could show more"
-        )
-        yield Outcome(RULE.id, "undetermined", (), reason)
         return
     names = topmost(view, (series.name for series in view.devices))
     tops = [series for series in view.devices if series.name in names]
@@ -123,10 +118,11 @@ def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _
     if not len(known) and len(rows) >= 0.8 * len(shares):
         hot = np.arange(len(loaded))
     during = loaded[hot]
+    during = during[during.floats("depth") >= limits.depth]
     is_busy = (
         weighted.mean(during, "ios_per_s") >= limits.rate or weighted.mean(during, "kb_per_s") >= limits.kb
     )
-    if len(during) < limits.samples or not is_busy or not weighted.mean(during, "depth") >= limits.depth:
+    if not is_busy or 2 * len(during) < len(hot):
         return None
     others = loaded[np.setdiff1d(known, hot)]
     return _Pace(series, during, others[others.floats("depth") >= limits.depth])
@@ -134,7 +130,7 @@ def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _
 
 def _not_its_pace(pace: _Pace, limits: Limits) -> str:
     """Why the full CPU is not what holds the device; empty where it may be."""
-    if not weighted.variation(pace.rows, pace.column) <= limits.flat / 100:
+    if len(pace.rows) > 1 and not weighted.variation(pace.rows, pace.column) <= limits.flat / 100:
         return "one CPU is full whatever rate is asked for: a task that polls, or other work"
     held, free = (weighted.mean(rows, pace.column) for rows in (pace.rows, pace.others))
     if len(pace.others) >= limits.samples and free >= (1 - _SAME_RATE) * held:
@@ -158,16 +154,18 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
         "count": len(rows),
         "variation": 100 * weighted.variation(pace.rows, pace.column),
     }
-    is_sure = interrupts >= limits.interrupts and len(rows) >= 2 * limits.samples
-    sure: Confidence = "high" if is_sure else "medium"
+    is_work, is_long = interrupts >= limits.interrupts, len(pace.rows) >= limits.samples
+    sure: Confidence = "medium" if is_work or is_long else "low"
+    if is_work and len(pace.rows) >= 2 * limits.samples:
+        sure = "high"
     return RULE.finding(
-        severity="warning",
+        severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=(pace.series.name,),
         **time_fields(pace.rows),
         summary=say(
             "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
-            "{count} samples: {device} stays at {rate:,.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
+            "{count} samples: {device} stays at {rate:.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
             "flight.",
             values,
         ),
@@ -181,7 +179,8 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
     text = "{cpus}: {full:.1f} % of its time in the kernel, {interrupts:.1f} % in interrupts; "
     text += "all CPUs together {busy:.1f} % busy"
     yield cite(rows, text, values, worst="full")
-    text = "{device}: {rate:,.0f} requests/s, {mb:.1f} MB/s (±{variation:.1f} %), {depth:.1f} in flight"
+    spread = " (±{variation:.1f} %)" if len(pace.rows) > 1 else ""
+    text = "{device}: {rate:.0f} requests/s, {mb:.1f} MB/s" + spread + ", {depth:.1f} in flight"
     yield cite(pace.rows, text, values, worst="depth")
     if float(values["interrupts"]) < limits.interrupts:
         text = "little of it is interrupts: a kernel thread or one task, which may poll"

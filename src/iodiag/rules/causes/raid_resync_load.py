@@ -11,6 +11,9 @@ Where a listing says that a member is rebuilt, the array has less redundancy unt
 Why it matters: it competes with the real work, lasts for hours, and looks like a load that no
 process makes; conclusions about small writes or slow members drawn meanwhile are void.
 
+A resync that is less than a fifth of what the members do, in kB/s and in requests/s, is told for information:
+without it the rest gains at most a quarter.
+
 When it is wrong: a backup that reads all members directly at the same pace looks the same, as does
 a copy between two volumes that lie on the same disks in the same way. Reads through one member
 after another (a dd of each disk) do not, since they are not alike.
@@ -28,10 +31,12 @@ from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
 from iodiag.analysis.array.resync import (
     ALIKE,
+    MATERIAL,
     Unasked,
     is_rebuild,
     is_recovering,
     read_spread,
+    share_of_load,
     suspected,
     unasked,
     window,
@@ -43,6 +48,7 @@ from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
@@ -84,25 +90,31 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     size = float(values["size"])
     is_idle = float(values["asked_share"]) <= limits.most_asked
     is_long_read = abs(size / limits.resync_size - 1) <= 0.05 or size >= 2 * limits.resync_size
+    is_long_read |= _are_pages(values)
     points = 1 + is_idle + is_long_read + 3 * bool(activity) + is_sustained(rows)
     points += float(values["apart"]) <= limits.alike
     points -= not array.is_stated
     is_enough = is_sustained(rows) or float(values["requests"]) >= limits.least_requests
     is_own = bool(activity) or not array.shared
     sure = grading.confidence(points, at_most="high" if is_enough and is_own else "low")
-    competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
+    is_beside = not float(values["share"]) >= 100 * MATERIAL
+    is_queued = float(values["depth"]) >= 1 and not max(array.leg_mean(rows, "util_pct")) < limits.busy
+    competes = paid.ios >= limits.least_asked and is_queued and sure != "low"
     target = _target(view, array, values)
     legs = (*(leg.name for leg in array.legs), *((target.name,) if target else ()))
     is_degraded = is_recovering(array)
     if target is not None:
         values |= {"target": target.name, "target_kb": weighted.mean(target.samples, "write_kb_per_s")}
     return RULE.finding(
-        severity="warning" if competes or is_degraded else "notice",
+        severity="warning" if is_degraded else "info" if is_beside else "warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
         **grading.time_fields(rows),
         summary=say(
-            (_COMPETES if competes else _ALONE) + _ONTO * bool(target) + _UNTIL * is_degraded, values
+            (_BESIDE if is_beside else _ALONE + _ASKED * array.is_seen + (_COMPETES if competes else "."))
+            + _ONTO * bool(target)
+            + _UNTIL * is_degraded,
+            values,
         ),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
         refutes=(
@@ -174,6 +186,7 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
     moved = paid.legs_read_kb if len(rates) == len(reads) else paid.legs_read_kb + paid.legs_write_kb
+    merged = sum(np.nan_to_num(array.leg_mean(rows, "read_merges_per_s")).tolist())
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
     return {
         "device": array.name,
@@ -184,10 +197,13 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
         "most": max(reads),
         "apart": 100 * float(np.median(read_spread(array)[rows["place"]])),
         "asked": weighted.or_zero(paid.read_kb),
+        "share": 100 * float(np.median(share_of_load(array, rows))),
         "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
         "written": weighted.or_zero(paid.write_kb),
         "size": quotient(moved, ios),
         "unit": limits.resync_size,
+        "merged": quotient(merged, sum(rates) + merged),
+        "piece": quotient(paid.legs_read_kb, sum(rates) + merged),
         "requests": ios * float(lengths.sum()),
         "depth": float(np.mean(array.leg_mean(rows, "depth"))),
         "activity": array.device.activity or "",
@@ -196,6 +212,15 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
         "active": float(array.device.active_slots or 0),
         "slots": float(array.device.slots or 0),
     }
+
+
+def _are_pages(values: Values) -> bool:
+    """Whether the reads of the members are single pages that were merged."""
+    return float(values["merged"]) >= _MERGED and abs(float(values["piece"]) / KB_PER_PAGE - 1) <= 0.05
+
+
+_MERGED = 0.9
+"""Share of the reads that are merged from which each was made of ten and more."""
 
 
 def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> Iterator[Evidence]:
@@ -210,8 +235,9 @@ def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> 
     else:
         yield cite(legs, _ALIKE, values, worst="read_kb_per_s")
     if not np.isnan(float(values["size"])):
-        text = _LONG if is_long_read else _SHORT
-        yield cite(legs, text, values, weighs="for" if is_long_read else "against")
+        text = _PAGES if _are_pages(values) else _LONG if is_long_read else _SHORT
+        is_short = not is_long_read and float(values["size"]) < float(values["unit"])
+        yield cite(legs, text, values, weighs="for" if is_long_read else "against" if is_short else "context")
     if values["activity"]:
         yield cite(None, "{origin} says of {device}: {activity}", values)
     if not array.is_stated:
@@ -226,14 +252,10 @@ _NAMES = {
     "repair": "A repair",
     "reshape": "A reshape",
 }
-_COMPETES = (
-    "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members, "
-    "beside the {asked} kB/s that are asked of it, and they queue."
-)
-_ALONE = (
-    "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
-    "{asked} kB/s are asked of it."
-)
+_ALONE = "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members"
+_ASKED = "; {asked} kB/s are read from it and {written} kB/s are written to it"
+_COMPETES = ", and the requests queue."
+_BESIDE = _ALONE + "; at {share:.0f} % of what they do, it slows the rest little."
 _ONTO = " {target} is written {target_kb} kB/s, as fast as each of them is read: it is rebuilt."
 _UNTIL = " It runs with {active} of {slots} members until that ends."
 _READS = (
@@ -244,7 +266,8 @@ _UNSEEN = "the {legs} members read {legs_read} kB/s together; {device} itself is
 _ALIKE = "they read alike, {least} to {most} kB/s each, {apart:.1f} % apart in the median sample"
 _REBUILD = "all members but {target} read up to {most} kB/s each while {target} was written {written} kB/s"
 _LONG = "their requests average {size} kB: md works in units of {unit} kB, which merge to more"
-_SHORT = "their requests average {size} kB, where md works in units of {unit} kB or more"
+_PAGES = "their reads are merged from pieces of {piece:.1f} kB: RAID4, 5 and 6 resync page by page"
+_SHORT = "their requests average {size} kB; md works in units of {unit} kB, which merge to more"
 
 RULE = Rule(
     id="raid-resync-load",
@@ -267,6 +290,9 @@ RULE = Rule(
         ),
         "resync_size": Threshold(64, "kB", "unit of a resync", "RESYNC_BLOCK_SIZE in drivers/md/md.h"),
         "least_asked": Threshold(5, "requests/s", "asked of the array, for a warning", "less is idle"),
+        "busy": Threshold(
+            50, "%", "util of a member that goes with it", "judgement: else others hardly wait"
+        ),
         "least_requests": Threshold(
             500, "requests", "in a sample that stands alone", "judgement: 4 % of random error"
         ),

@@ -1,12 +1,13 @@
 """Disks that share a path (bus, link, controller, volume limit) add up to one value, whoever asks.
 
-What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %) in 60 % of the samples
-that at least two of them share, and to more in hardly any, while one disk's share varies by at least a
-fifth of it and the requests in flight by a third: more is asked, and only the shares change. Or one disk is
-seen alone as well: it streams 1.5 times as much then, with as many requests in flight, always busy both
-times; one sample of each is enough. Without that, with low confidence: at least three disks that stream, each
-100 % busy with fewer than four requests in flight, at unequal rates where an array is above them. Then what
-they share may be full, or each of them: one alone tells.
+What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %, and up to 6 % where
+samples count few requests) in 60 % of the samples that at least two of them share, and to more in hardly any,
+while one disk's share varies by at least a fifth of it and the requests in flight by a third: more is asked,
+and only the shares change. Requests per second tell as much of disks that do not spin, where at least four
+are always in flight. Or one disk is seen alone as well: it streams 1.5 times as much then, with as many
+requests in flight, always busy both times; one sample of each is enough. Without that, with low confidence:
+at least three disks that stream, each 100 % busy with fewer than four requests in flight, at unequal rates
+where an array is above them. Then what they share may be full, or each of them: one alone tells.
 
 Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
 
@@ -38,6 +39,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -53,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "fewer than two disks with I/O: nothing is shared"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
         return
-    found = ceiling(busy, limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100)
+    found = _ceiling(busy, limits)
     if found is not None:
         yield _finding(found, limits)
         return
@@ -67,14 +69,33 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
-    yield Outcome(RULE.id, "clear", names, "the sum of the disks' throughput is not held at one value")
+    yield Outcome(
+        RULE.id,
+        "clear",
+        names,
+        "neither the sum of the disks' throughput nor of their requests is held at one value",
+    )
+
+
+def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | None:
+    """The sum of kB/s, or of requests per second of disks that do not spin, that is held at one value."""
+    shape = limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100
+    found = ceiling(disks, "kb_per_s", *shape)
+    if found is not None or any(is_spinning(series) for series in disks):
+        return found
+    found = ceiling(disks, "ios_per_s", *shape)
+    # a client that asks at a steady pace has no queue
+    return found if found is not None and found.depth_low >= limits.queued else None
 
 
 def _finding(found: Ceiling, limits: Limits) -> Finding:
+    is_bytes = found.column == "kb_per_s"
+    moved = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_bytes else "complete {total:.0f} requests/s"
     values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
-        "mb": found.kb_per_s / 1000,
-        "mib": found.kb_per_s / 1024,
+        "total": found.level,
+        "mb": found.level / 1000,
+        "mib": found.level / 1024,
         "flat": found.flat,
         "shared": found.shared,
         "widest": found.widest,
@@ -82,7 +103,7 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "high": 100 * found.share_high,
         "depth_low": found.depth_low,
         "depth_high": found.depth_high,
-        "within": limits.within,
+        "within": 100 * found.within,
     }
     return RULE.finding(
         severity="warning",
@@ -90,13 +111,15 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         devices=tuple(series.name for series in found.disks),
         **time_fields(found.first_rows),
         summary=say(
-            "{disks} together move {mb:.1f} MB/s ({mib:.1f} MiB/s) in {flat} of the {shared} samples "
+            f"{{disks}} together {moved} in {{flat}} of the {{shared}} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
             values,
         ),
         evidence=(
             cite(
-                found.rows, "the sum is {mb:.1f} MB/s ± {within:.0f} % in {flat} of {shared} samples", values
+                found.rows,
+                f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples",
+                values,
             ),
             cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
             cite(
@@ -212,6 +235,9 @@ RULE = Rule(
         ),
         "deeper": Threshold(
             1.33, "x", "requests in flight in sum, 90th over 10th percentile", "a client keeps its depth"
+        ),
+        "queued": Threshold(
+            4, "requests", "in flight in sum, 10th percentile, where requests are counted", "as of volume-cap"
         ),
         "alone": Threshold(
             1.5,

@@ -3,12 +3,14 @@
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
 writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of 50 MB/s
 and more into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of
-swapping the traffic of a device tells that lsblk or /proc/swaps names as swap. Large amounts are believed
-from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it:
-swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it is a
-third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back; pages
-that only leave are no shortage where more memory is free or cache than lies in swap, and pages that only come
-back are one where they are nearly all that is paged, tasks wait, and there is no such room.
+swapping the traffic of a device tells that lsblk or /proc/swaps names as swap; where nothing does, one that
+moves exactly one page at a time both ways, of which the disk below merges writes alone, is possibly swap.
+Large amounts are believed from one sample, small ones from three on; fewer samples, and amounts below 1
+MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or
+a task is blocked, or it is a third and most of the CPUs' time is iowait. Both ways means that a fifth of
+what is swapped comes back; pages that only leave are no shortage where more memory is free or cache than
+lies in swap, and pages that only come back are one where they are nearly all that is paged, tasks wait, and
+there is no such room.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -26,12 +28,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.swapping import has_room, room_kb, swap_devices, swap_used_kb, swapped
+from iodiag.analysis.host.swapping import (
+    has_room,
+    page_traffic,
+    room_kb,
+    swap_devices,
+    swap_used_kb,
+    swapped,
+)
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
-from iodiag.analysis.view.view import IDLE_KB_PER_S, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.precedence import WAITING
@@ -47,6 +56,9 @@ FEW = 3
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host, on the devices that swap lies on where these are known."""
     frame = swapped(view)
+    if frame is None and (found := page_traffic(view, limits)) is not None:
+        yield _possible(view, *found)
+        return
     if frame is None:
         text = "nothing counts what is swapped, and no device is known to hold swap"
         yield Outcome(RULE.id, "not_applicable", (), text, ("swapping",))
@@ -59,6 +71,32 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _finding(view, rows, len(frame), limits)
             return
     yield _quiet(view, frame, len(rows), limits)
+
+
+def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
+    """What only looks like swap: whether it is, two commands tell."""
+    rows = series.loaded
+    values: Values = {"device": series.name, "disk": disk.name}
+    values |= {way: weighted.mean(rows, f"{way}_per_s") for way in ("reads", "writes")}
+    text = (
+        "{device} may hold swap: {reads} reads/s and {writes} writes/s of exactly one page (4 kB) each, of "
+        "which {disk} below it merges most writes and hardly any read"
+    )
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        devices=(series.name,),
+        **time_fields(rows),
+        title="Memory may be short: a device moves single pages both ways, as swap does",
+        summary=say(text + ".", values),
+        evidence=(
+            cite(rows, text, values),
+            cite(disk.samples, "{disk} carries these pages", values, weighs="context"),
+            *(cite_fact(fact, weighs="context") for fact in view.facts_of("free")[:1]),
+        ),
+        confirm=("swapon -s", "vmstat 1"),
+        refutes=("a database of 4 kB pages", "a device-mapper target that splits what a file system writes"),
+    )
 
 
 def _presses(view: View, frame: Table, limits: Limits) -> Mask:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import are_related, once_per_stack, topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack, relatives, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
@@ -32,8 +32,9 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import CALM, SERVICE
+from iodiag.analysis.states.service_times import CALM, SERVICE, events_per_sample
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -52,6 +53,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), "nothing tells how many requests it holds")
             continue
         top = _steady(series, limits)
+        if top is None and _is_blurred(series, limits):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _BLURRED)
+            continue
         if top is None:
             yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
             continue
@@ -70,6 +74,18 @@ _OPEN = (
     "a steady rate at a short queue: a quota above the device, or a client with a steady pace; vmstat's b, "
     "/proc/pressure/io or the control groups' io.max would tell"
 )
+
+
+_BLURRED = "each sample has so few large requests that a rate which is held would not look steady"
+
+
+def _is_blurred(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether one large request more or less in a sample is more than a steady rate varies."""
+    rows = series.loaded
+    if not len(rows) or weighted.mean(rows, "depth") > limits.most_depth:
+        return False
+    size_kb, counted = weighted.ratio(rows, "kb_per_s", "ios_per_s"), events_per_sample(rows)
+    return bool(size_kb >= limits.large and median(counted) * limits.flat < 100)
 
 
 def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
@@ -127,9 +143,11 @@ def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -
                 limit, rate = fact_number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
-    others = [other for other in view.devices if not are_related(view, series.name, other.name)]
-    if not is_any_busy(others, level.rows, limits.most_util, level.depth):
-        yield from _waiters(view, level, limits)
+    # who waits is asked first: whether others are busy takes a look at each of them
+    if waiters := tuple(_waiters(view, level, limits)):
+        others = [other for other in view.devices if other.name not in relatives(view, series.name)]
+        if not is_any_busy(others, level.rows, limits.most_util, level.depth):
+            yield from waiters
     yield from _applications(view, series, level, limits)
 
 
@@ -220,6 +238,9 @@ RULE = Rule(
         "most_depth": Threshold(2, "requests", "depth at the device", "measured 0.3 to 1.24 under io.max"),
         "most_util": Threshold(70, "%", "util at the device", "judgement: above it the device may limit"),
         "flat": Threshold(2, "%", "variation of the rate", "measured 0.2 to 1.2 % under io.max"),
+        "large": Threshold(
+            512, "kB", "size of requests that a limit lets through one by one", "a bio of 1 MB"
+        ),
         "meter": Threshold(0.5, "%", "variation of the rate in fewer samples", "what a limiter keeps to"),
         "few": Threshold(3, "samples", "samples that show any steady rate", "two are no level"),
         "least_samples": Threshold(8, "samples", "samples of the steady rate", "capacity rules need eight"),

@@ -4,7 +4,9 @@ What it detects: requests that take more than three times as long as one alone, 
 longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
 card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
-large requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
+large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
+four and more on a device that is never idle, for twice what its class takes at the longest or three times
+what calmer samples of it allow for their size. One sample is enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
 it falls short of a threshold by less than they differ.
@@ -17,8 +19,11 @@ and there are none, or a stream at the device's full speed adds no iowait to tha
 notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
 large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
-longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. A sample or
-two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
+longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
+run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
+so. A sample or two between calm ones are a burst, and are called one; so is a backlog that drains, where
+requests waited for longer in all than a device with idle time had them queued. A stick of unknown class that
+erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -27,10 +32,11 @@ Lazowska et al., Quantitative System Performance, 1984.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import NOBODY, blocked, is_unfelt, pressure
+from iodiag.analysis.host.waiting import NOBODY, blocked, do_several_wait, is_unfelt, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
@@ -45,9 +51,11 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
+from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
     Load,
+    is_backlog,
     is_burst,
     is_passing,
     longest_contiguous,
@@ -63,7 +71,8 @@ from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.model.units import KB_PER_MB
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -98,31 +107,25 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: Values = {"count": len(rows), "samples": len(series.samples)}
+    counts: Values = {"count": len(rows), "samples": len(series.samples), "shown": len(lead.level.rows)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
-    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
-    named = {}
-    if is_burst(series, rows, limits):
-        named = {"title": "A burst fills the device"}
-        seconds = float(rows.floats("interval_s").sum())
-        values["burst"] = seconds
-        # without a clock its length is unknown
-        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
-        summary = summary.replace(": ", f" in a burst{length}: ", 1)
+    summary, named = _told(series, lead, rows, values, limits)
     above = tuple(layers_above(view, series, lead))
-    return RULE.finding(
-        severity="notice"
+    fields: dict[str, Any] = {
+        "severity": "notice"
         if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
+        "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
+    }
+    return RULE.finding(
+        **fields | named,
         confidence=sure,
         devices=(series.name, *below),
         **time_fields(rows),
-        **named,
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + ".",
-        remedy=(*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
@@ -141,18 +144,88 @@ def _finding(
     )
 
 
+def _told(
+    series: DeviceSeries, lead: Load, rows: Table, values: Values, limits: Limits
+) -> tuple[str, dict[str, Any]]:
+    """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
+    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
+    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
+    often = in_samples(len(series.samples))
+    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < len(rows))
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
+    named: dict[str, Any] = {}
+    if is_burst(series, rows, limits):
+        named = {"title": "A burst fills the device"}
+        values["burst"] = seconds = float(rows.floats("interval_s").sum())
+        # without a clock its length is unknown
+        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
+        what = "while a backlog drains" if is_backlog(rows, limits) else "in a burst"
+        summary = summary.replace(": ", f" {what}{length}: ", 1)
+    if lead.basis != "measured" and (more := _more_elsewhere(series, lead.level, limits)) is not None:
+        values |= more
+        return summary + _IN_ANOTHER_RUN, _OF_RUNS
+    return summary, named
+
+
+def _more_elsewhere(series: DeviceSeries, level: Level, limits: Limits) -> Values | None:
+    """The numbers of another run's sample in which the device, as busy, does more and moves far more, sooner.
+
+    Pages that seek are no measure of what a stream moves.
+    """
+    rows = series.samples
+    kb, rate = rows.floats("kb_per_s"), rows.floats("ios_per_s")
+    is_more = (rows.floats("util") >= limits.full_util / 100) & (rate >= limits.as_many * level.rate)
+    is_more &= (kb >= limits.far_more * level.rate * level.size_kb) & (rows.floats("latency_ms") > 0)
+    is_more &= rows.floats("latency_ms") < level.latency_ms
+    is_more &= rows.floats("size_kb") >= limits.larger * level.size_kb
+    is_more &= ~(np.isin(rows["stream"], level.rows["stream"]) & _in_phases(rows, level.rows))
+    if not is_more.any() or level.size_kb < limits.least_piece:
+        return None
+    best = rows[is_more][int(np.argmax(kb[is_more])) :][:1]
+    numbers = {"kb_per_s": "most_mb", "ios_per_s": "most_rate", "latency_ms": "most_latency"}
+    values: Values = {word: float(best.floats(name)[0]) for name, word in numbers.items()}
+    return values | {"most_mb": float(best.floats("kb_per_s")[0]) / KB_PER_MB}
+
+
+def _in_phases(rows: Table, others: Table) -> Mask:
+    """Which rows stand below the same words of a text as some others."""
+    own, wanted = (np.nan_to_num(of.floats("phase")) for of in (rows, others))
+    return np.isin(own, wanted)
+
+
+_IN_ANOTHER_RUN = (
+    "; that is not its capacity: as busy, it moves {most_mb:.0f} MB/s in another run, {most_rate}/s at "
+    "{most_latency:ms} each"
+)
+_OF_RUNS: dict[str, Any] = {
+    "severity": "notice",
+    "title": "It waits, but moves far more in another run",
+    "remedy": (
+        "Compare what differs between the runs: scheduler, readahead, size of requests, file system, kernel.",
+        "Keep what the quicker run has: with its larger requests the same device answers sooner.",
+    ),
+}
+
 _CANNOT_KNOW = (
     "percentiles: the counters give only means",
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
+_RANK = (
+    "none",
+    "speed",
+    "queue",
+    "throughput",
+    "calmer",
+    "class",
+    "least seen",
+    "spindles",
+    "measured",
+)
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
-    points: float = 1 + {"measured": 1, "spindles": 2, "class": 2, "queue": 2, "throughput": 2}.get(
-        load.basis, 0
-    )
+    points: float = 1 + {"measured": 1, "least seen": 0, "none": 0}.get(load.basis, 2)
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in application_latency(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
@@ -175,6 +248,8 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
         return "notice"
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
         return "notice"
+    if load.basis == "speed" and not do_several_wait(view, load.level.rows):
+        return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
         return "critical"
@@ -183,7 +258,7 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
-    hurts no reader, or a stream at full speed adds no iowait."""
+    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
     waiting = blocked(view, load.level.rows)
     if waiting is not None:
         return waiting[1] < NOBODY
@@ -197,11 +272,17 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     cpu = view.cpu_at(load.level.rows)
     others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
     if cpu is None or others is None or view.cpus is None:
-        return False
+        # what the page cache merges, with a queue that a device takes at once, is written at its pace
+        is_merged = load.level.size_kb >= limits.merged and _merges(load.level.rows) >= limits.merges
+        return is_merged and load.level.busy_depth < limits.burst_depth
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
+
+
+def _merges(rows: Table) -> float:
+    return weighted.ratio(rows, "write_merges_per_s", "writes_per_s")
 
 
 def _is_cpu_spent(view: View, limits: Limits) -> bool:
@@ -235,15 +316,20 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput", "least seen"), ", {often}")
+_SEEN = dict.fromkeys(("class", "calmer", "queue", "throughput", "speed", "least seen"), ", {often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
-    "{inflation:.1f} times as long as under its lightest load",
-    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency:ms} each",
+    "{inflation:.1f} times as long as {lightest}",
+    "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
+    "{latency:ms} each",
     "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
+    "{util:.0f} % busy",
+    "calmer": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "speed": "{device} is full: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
     "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
     "{util:.0f} % busy",
@@ -288,6 +374,15 @@ RULE = Rule(
             "proc_stat(5): iowait is idle time",
         ),
         "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
+        "far_more": Threshold(3, "x", "kB/s of another run that refute a limit", "judgement: beyond noise"),
+        "larger": Threshold(
+            1.5, "x", "size of its requests: another way to ask", "more of the same asks more"
+        ),
+        "as_many": Threshold(
+            0.5, "", "share of the requests/s that goes with it", "judgement: no other kind"
+        ),
+        "least_piece": Threshold(16, "kB", "size from which requests are no pages", "a database's page"),
+        "merges": Threshold(9, "writes", "merged into each on average", "nine of ten from the page cache"),
         "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
         "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
         "most_steal": Threshold(
@@ -298,6 +393,8 @@ RULE = Rule(
     confirm=("biolatency -D 1", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
+    to_clear=ToClear(
+        samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth", "kb_per_s")
+    ),
     detect=detect,
 )

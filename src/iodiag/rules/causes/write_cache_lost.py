@@ -63,6 +63,9 @@ SURE = 200
 MISPLACED = 0.15
 """Share of the writes of either level that may be on the other side of the middle: more is no step."""
 
+OUTLYING = 10.0
+"""Times the median of its level from which a sample is a stall of its own: no level varies so much."""
+
 MOST_BUSY, MOST_WAITS = 0.8, 2.0
 """Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
 
@@ -137,7 +140,8 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
 
 
 def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
-    """The step between two levels, where writes alone became slower."""
+    """The step between two levels, where writes alone became slower, but for single outlying samples."""
+    before, after = (_without_outliers(rows) for rows in (before, after))
     counts = [request_count(rows, "write") for rows in (before, after)]
     slower = slowdown(before, after, "write")
     chance = 2 * math.hypot(*map(relative_error, counts))
@@ -160,6 +164,11 @@ def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | N
     if reads > (1 + limits.same / 100) * waits + least or reads < 1 / (1 + limits.same / 100) - least:
         return None
     return WriteLatencyStep(before, after, slower, reads, waits) if _is_sharp(before, after) else None
+
+
+def _without_outliers(rows: Table) -> Table:
+    cost = wait_per_kb(rows, "write")
+    return rows[cost <= OUTLYING * np.median(cost)]
 
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:

@@ -15,7 +15,8 @@ References: sar(1), iostat(1); Linux block/blk-core.c (submit_bio counts a byte 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
@@ -60,6 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     leaves = [series for series in whole if series.name not in below and not may_be_stacked(series)]
     # where every device is at the top nothing is counted twice
+    shown, tops, leaves = (_without_gaps(devices, above, view) for devices in (shown, tops, leaves))
     if len(tops) < len(shown) and _is_counted_twice(shown, tops, limits):
         yield _finding(view, shown, tops, leaves, limits)
     else:
@@ -67,6 +69,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if len(tops) < len(shown) or unknown:
             reason = f"what is counted twice is less than {100 * limits.least_ratio - 100:.0f} % of the sum"
         yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
+
+
+def _without_gaps(
+    devices: Sequence[DeviceSeries], above: Mapping[str, set[str]], view: View
+) -> list[DeviceSeries]:
+    """Devices without the reports in which a disk moves something, and nothing above it has a row."""
+    gaps = []
+    for name, upper in above.items():
+        own, *others = (view.samples_by_device[one] for one in (name, *upper))
+        if others:
+            keys = np.concatenate([report_keys(rows) for rows in others])
+            gaps.append(np.setdiff1d(report_keys(own[own.floats("kb_per_s") >= IDLE_KB_PER_S]), keys))
+    left_out = np.concatenate(gaps) if gaps else np.empty(0)
+    if not len(left_out):
+        return list(devices)
+    rows = ((series, ~np.isin(report_keys(series.samples), left_out)) for series in devices)
+    return [replace(series, samples=series.samples[kept]) for series, kept in rows if kept.any()]
 
 
 def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries], limits: Limits) -> bool:

@@ -1,10 +1,10 @@
 """%util near 100 % does not mean here that the device is near its limit.
 
-What it detects: a device that serves several requests at once and reads 70 % busy or more, while
-one of these holds: it did 1.3 times as much at a deeper queue; its latency is at most twice that of
-a lone request; it never had a second request to serve; its latency is that of an unloaded device of
-its class; its disks outnumber its requests; or util exceeds the requests in flight, so that it was
-counted in ticks.
+What it detects: a device that serves several requests at once and reads 70 % busy or more, while one of these
+holds: it did 1.3 times as much at a deeper queue; its latency is at most twice that of a lone request; it
+never had a second request to serve; its latency is that of an unloaded device of its class; its disks
+outnumber its requests, and none of them is half busy; or util exceeds the requests in flight, so that it was
+counted in ticks. A few reads in flight that take long, but no longer than such a device may: for information.
 
 Why it matters: util is the share of time with at least one request in flight. On a disk array, an SSD
 or a cloud volume that says nothing of capacity, and hardware is bought to cure a number.
@@ -25,6 +25,7 @@ from iodiag.analysis.load.load_sentences import (
     disks_below,
     in_order,
     inflation,
+    mean_below,
     parallelism,
     rows_of_both,
     state,
@@ -86,6 +87,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
         max(map(_points, alarms)), at_most="high" if is_sustained(longest_contiguous(series, rows)) else alone
     )
     values = template_values(series, lead) | {"others": len(alike) - 1}
+    values["below"] = f", which are {mean_below(lead):.0f} % busy" if lead.below else ""
     more = " The same holds for {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
         severity="info" if sure == "low" else "notice",
@@ -129,6 +131,7 @@ def _points(load: Load) -> float:
         "flat latency": 2,
         "idle spindles": 2,
         "one at a time": 1,
+        "slow few": -1,
         "plausible latency": 1,
     }
     points = 1 + sum(weights[leg] for leg in load.legs) + ("ticks" not in load.legs)
@@ -181,10 +184,12 @@ _SUMMARY = {
     "{inflation:.1f} times as long as alone: it is not near its limit.",
     "one at a time": "{device} shows {util:.1f} % busy with {depth} in flight: its client asks for one "
     "thing at a time, and it could serve more.",
+    "slow few": "{device} shows {util:.1f} % busy with {depth} in flight: %util shows how often it is "
+    "asked, not its capacity; {latency} ms each is long for a device that does not spin.",
     "plausible latency": "{device} shows {util:.1f} % busy, yet answers in {latency} ms with {depth} in "
     "flight: %util does not show its capacity.",
-    "idle spindles": "{device} shows {util:.1f} % busy with {depth} requests on {disks:g} disks: most of "
-    "them idle.",
+    "idle spindles": "{device} shows {util:.1f} % busy with {depth} requests on {spread_over:g} "
+    "disks{below}: %util does not show its capacity.",
     "ticks": "{device} shows {util:.1f} % busy with {depth} in flight: the kernel counts util in ticks.",
 }
 
@@ -210,6 +215,6 @@ RULE = Rule(
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct")),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "kb_per_s")),
     detect=detect,
 )

@@ -81,7 +81,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), reason)
         else:
             least = 100 - limits.minority
-            reason = f"at least {least:.0f} % of its requests are of one direction: the mean is theirs"
+            reason = (
+                f"at least {least:.0f} % of its requests under load are of one direction: the mean is theirs"
+            )
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)

@@ -68,7 +68,7 @@ def _overlaps(series: DeviceSeries) -> bool:
     service, latency, depth = (samples.floats(name) for name in ("svctm_ms", "latency_ms", "depth"))
     is_several = depth >= AGREES * np.fmin(samples.floats("util"), 1.0)
     is_longer = latency >= AGREES * service + 2 * HALF_DIGIT
-    return bool(((service > 0) & (depth >= 1) & (is_several | is_longer)).any())
+    return bool(((depth >= 1) & (is_several | (service > 0) & is_longer)).any())
 
 
 def _contradicts(series: DeviceSeries) -> bool:

@@ -4,16 +4,17 @@ What it detects: samples whose %util exceeds the mean number of requests in flig
 non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
 counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this. And
 samples of one request at a time whose %util is a third of what another sample of the same rate, latency and
-size has, or less: kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. There
-everything is judged by the number in flight. What is known of the kernel in the banner is told with its
-source.
+size has, or less, or a third of the mean in flight where that is one in all of three samples and more:
+kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. There everything is judged by
+the number in flight. What is known of the kernel in the banner is told with its source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
-When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it completes, so
-one that outlives its interval can make N too small; samples with a latency above a tenth of the interval
-prove nothing and are left out, and so is the sample before such a one. So are those in which util exceeds
-100 %: there the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
+When it is wrong: equal bursts that come to one request in flight on average in each sample look the same. On
+kernels ≥ 5.0 a request is counted in flight in the interval in which it completes, so one that outlives its
+interval can make N too small; samples with a latency above a tenth of the interval prove nothing and are left
+out, and so is the sample before such a one. So are those in which util exceeds 100 %: there the kernel added
+the time of an earlier request. A few per cent are the skew of two clocks.
 
 References: Linux commits 5b18b5a73760 (5.0), 2b8bd423614c (5.7), 99dc422335d8 (6.10); J. Wang 2026 on a race
 in update_io_ticks; sysstat issue 187, atop issue 47.
@@ -87,11 +88,13 @@ def _missed(series: DeviceSeries) -> Table:
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
-    text = (
-        "{device} shows {util} % util with {depth} requests in flight, one at a time, where another sample "
-        "of the same rate, latency and size shows three times as much and more: it was busy {busy} % of the "
-        "time"
+    text = "{device} shows {util} % util with {depth} requests in flight, one at a time, "
+    text += (
+        "where another sample of the same rate, latency and size shows three times as much and more"
+        if len(rows) < len(series.loaded)
+        else "in each sample with I/O"
     )
+    text += ": it was busy {busy} % of the time"
     values = _values(series, rows)
     return RULE.finding(
         severity="info",

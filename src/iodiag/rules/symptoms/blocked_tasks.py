@@ -5,7 +5,8 @@ are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crow
 average. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
 iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
-the CPUs is shown: iowait of 15 % and more, for which some task has to wait. One task or two, in half of the
+the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
+host works for half as long at most. One task or two, in half of the
 samples and more, where no disk is shown and next to nothing is read: if iowait rises and falls with what is
 written, or that is flat.
 
@@ -155,7 +156,7 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
     values |= {"count": len(rows), "samples": samples, "always": always}
     often = in_samples(samples)
     if always >= samples / 2 > len(rows):
-        often += ", and one or more in {always}"
+        often += ", and at least one in {always}"
     if not view.cpus:
         return "", often
     values["cpus"] = view.cpus
@@ -170,8 +171,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
     if not len(rows):
         return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
-    share = cpu.floats("iowait_pct")
+    share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
+    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    # nearly always, and for longer than it works
+    is_cost = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    is_cost &= waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -183,7 +188,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often = in_samples(len(cpu))
     return RULE.finding(
-        severity="notice",
+        severity="warning" if is_cost else "notice",
         confidence="medium",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),
@@ -291,8 +296,8 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
 def _cached(view: View, paging: Table) -> Iterator[Evidence]:
     """What is given to write where the page cache takes more than the disk does."""
     if (found := page_cache_growth(view, paging)) is not None:
-        text = "the page cache takes {grown} kB/s or more in {count} of {samples} samples, "
-        text += "and the disk {drained} kB/s: what does not reach the disk fills memory"
+        text = "the page cache takes {grown:kb} or more in {count} of {samples} samples, "
+        text += "and the disk {drained:kb}: what does not reach the disk fills memory"
         yield cite(found[0], text, found[1])
 
 
@@ -311,10 +316,10 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
     swap = None if "swapping" in view.average_only else swapped(view)
     if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
         values["swap"] = weighted.mean(swap, "both_kb")
-        text = "{swap} kB/s of it is swap" if values["swap"] else "none of it is swap"
+        text = "{swap:kb} of it is swap" if values["swap"] else "none of it is swap"
         yield cite(swap, text, values, weighs="context")
     if STILL_KB <= total < limits.flood:
-        text = "{total} kB/s are far below what a disk streams: small requests at random, or a slow device"
+        text = "{total:kb} are far below what a disk streams: small requests at random, or a slow device"
         yield cite(paging, text, values, weighs="context")
 
 

@@ -13,7 +13,8 @@ pause as latency. A limiter that holds requests back makes any latency: volume-c
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
-where no task is blocked. It is critical where the device has no idle time in half of its samples and no load
+where no task is blocked. Fewer than 50 requests in less than a fifth of the samples are a notice. It is
+critical where the device has no idle time in half of its samples and no load
 explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
@@ -148,7 +149,7 @@ def _flushing(samples: Table) -> Floats:
     Without columns of flushes, requests smaller than a block show that some of them carry no data.
     """
     ios, writes = samples.floats("ios_per_s"), samples.floats("writes_per_s")
-    is_empty = (samples.floats("size_kb") < FLUSH_KB) & (writes >= 0.5 * ios)
+    is_empty = ~(samples.floats("size_kb") >= FLUSH_KB) & (writes >= 0.5 * ios)
     is_usual = is_empty | (samples.floats("flushes_per_s") >= 0.5 * ios)
     flush = samples.floats("flush_await_ms")
     flush = np.fmin(np.where(flush > 0, flush, SLOWEST_FLUSH_MS), SLOWEST_FLUSH_MS)
@@ -180,7 +181,8 @@ def _finding(
     often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     waiting = blocked(view, rows) if is_sane else None
-    severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
+    is_free = waiting is not None and waiting[1] < NOBODY
+    severity: Severity = "notice" if is_free or _is_moment(series, rows, requests, limits) else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
@@ -202,6 +204,12 @@ def _finding(
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limits) -> bool:
+    """Whether few requests took long, though not seconds, in few of many samples: nobody's day."""
+    is_short = len(rows) < limits.share / 100 * len(series.loaded) and requests < limits.moment
+    return bool(is_short and rows.floats("latency_ms").max() < limits.seconds_ms)
 
 
 def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
@@ -237,14 +245,12 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             "device": series.name,
             "direction": plural,
             "latency": float(data[at]),
-            "latency_s": float(data[at]) / 1000,
             "size": size_kb,
             "of": f" of {size_kb:.1f} kB" if size_kb >= 0 else "",
             "rate": per_s,
             "depth": per_s * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
             "sane": sane,
-            "sane_s": sane / 1000,
             "class": class_of(series),
         }
 
@@ -282,6 +288,10 @@ RULE = Rule(
         "seconds_ms": Threshold(2000, "ms", "latency that is harm in any queue", "judgement: seconds each"),
         "far": Threshold(
             2.0, "x", "latency over a sane one that no load explains", "judgement: rounding, mix"
+        ),
+        "share": Threshold(20, "%", "samples with I/O that are more than a moment", "judgement: one in five"),
+        "moment": Threshold(
+            50, "requests", "as many are more than a moment", "judgement: a mean known to 14 %"
         ),
         "least_requests": Threshold(10, "requests", "for high confidence", "a mean of 10 is known to 30 %"),
     },

@@ -3,13 +3,15 @@
 What it detects: a host that read and wrote a megabyte per second and more, and then next to nothing, while a
 task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare. Where
 the disks are shown: CPUs that spend half of the time and more waiting for I/O and none of it idle, while no
-device completes anything.
+device completes anything. Where dirty memory is shown: much of it that stays for longer than the kernel lets
+it lie, while a fiftieth of what was written before is.
 
 Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
 
-When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. A device
-that the capture leaves out may do the I/O. Waiting for completions of an io_uring counts as iowait on kernels
-from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. Where tables
+show that mounts of NFS or SMB do operations, it is left open. A device that the capture leaves out may do the
+I/O, and a server may take the dirty pages of an NFS mount. Waiting for completions of an io_uring counts as
+iowait on kernels from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """
@@ -33,13 +35,72 @@ from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Mask, Table
 
+OPERATIONS = 10.0
+"""Operations on network mounts per second that tasks may wait for (judgement: more than a mount at rest)."""
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding per host."""
-    if view.devices and "disk" not in view.average_only:
+    unwritten = _unwritten(view, limits)
+    if unwritten is not None:
+        yield unwritten
+    elif view.devices and "disk" not in view.average_only:
         yield _beside_disks(view, limits)
     else:
         yield _without_disks(view, limits)
+
+
+def _unwritten(view: View, limits: Limits) -> Finding | None:
+    """Whether much stays dirty while hardly any of it is written, though far more was before."""
+    memory, paging = view.samples("memory"), view.samples("paging")
+    if (
+        memory is None
+        or paging is None
+        or {"memory", "paging"} & view.average_only
+        or "dirty_kb" not in memory
+    ):
+        return None
+    own, other = paired(memory, paging)
+    memory, written = memory[own], paging.floats("pgpgout_kb_per_s")[other]
+    dirty, moves = memory.floats("dirty_kb"), written >= limits.moves
+    before = median(written[moves]) if moves.any() else 0.0
+    is_still = (limits.collapse * written <= before) & (dirty >= limits.dirty * 1024)
+    is_still &= (2 * dirty >= np.fmax.accumulate(dirty)) & np.logical_or.accumulate(moves)
+    rows = max(windows(memory, is_still), key=len, default=memory[:0])
+    if min(int(moves.sum()), len(rows)) < limits.samples or not rows.floats("interval_s").sum() >= limits.due:
+        return None
+    in_rows = np.isin(memory["line"], rows["line"]) & is_still
+    values: Values = {"before": before / 1024, "now": float(written[in_rows].mean())}
+    values |= {
+        "dirty": float(rows.floats("dirty_kb").mean()) / 1024,
+        "count": len(rows),
+        "samples": len(memory),
+    }
+    values |= {"seconds": float(rows.floats("interval_s").sum())}
+    text = "{dirty:.0f} MB stay dirty while {now:kb} are written, and {before:.1f} MB/s were before"
+    return RULE.finding(
+        severity="warning",
+        confidence="medium",
+        **time_fields(rows, of_host=True),
+        title="Dirty memory is hardly written, though the disks can take more",
+        summary=say(
+            f"What is to be written stays in memory: {text}, {in_samples(len(memory))}; the speed of the "
+            "disks is not its limit.",
+            values,
+        ),
+        evidence=(cite(rows, text + ", for {seconds:.0f} s", values, worst="dirty_kb"),),
+        remedy=(
+            "See what the flusher does: a kworker at 100 % CPU allocates, or waits for a file system's lock.",
+            "Look for a device that answers nothing, and for NFS mounts, whose dirty pages no disk takes.",
+        ),
+        confirm=(
+            "grep -E 'Dirty|Writeback' /proc/meminfo",
+            "top -b -n 1 -H | grep kworker",
+            *RULE.confirm[1:],
+        ),
+        refutes=("an NFS mount that holds the dirty pages: nfsstat shows its writes",),
+        cannot_know=("what holds the flusher: perf top, and the stack of its kworker, tell",),
+    )
 
 
 def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
@@ -69,7 +130,7 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         "now": float(kb[is_still].mean()),
         "tasks": float(tasks[is_still].mean()),
     }
-    text = "{before:.0f} kB/s were moved, and then {now:.0f} kB/s, with {tasks:.1f} tasks blocked"
+    text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
     waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
     return _finding(paging, is_still, text, values, limits, waiting)
 
@@ -95,11 +156,23 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     if not is_still.any():
         reason = "no sample in which the CPUs wait and no device completes anything"
         return Outcome(RULE.id, "clear", (), reason)
+    if any(_does_operations(view, table) for table in ("nfs_mounts", "nfs_client", "cifs_mounts")):
+        reason = "the devices shown stand still, but network mounts do operations: tasks may wait for those"
+        return Outcome(RULE.id, "undetermined", (), reason)
     values: Values = {name: weighted.mean(cpu[is_still], f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     values |= {"devices": len(parts), "most": float(done[is_still].max())}
     did = "complete {most:.2g} requests/s in all at most" if done[is_still].any() else "complete no request"
     text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and the devices shown ({devices}) " + did
     return _finding(cpu, is_still, text, values, limits)
+
+
+def _does_operations(view: View, table: str) -> bool:
+    """Whether operations on a mount of the network, or calls of all mounts, are shown: some each second."""
+    rows = view.samples(table)
+    if rows is None or table in view.average_only:
+        return False
+    rates = (weighted.mean(rows, f"{what}_per_s", table) for what in ("calls", "reads", "writes"))
+    return any(rate >= OPERATIONS for rate in rates)
 
 
 def _finding(
@@ -129,8 +202,22 @@ RULE = Rule(
         "Look for a device that answers nothing: grep . /sys/block/*/inflight, twice, and the kernel's log.",
         "See what the tasks wait in before anything is restarted: cat /proc/PID/stack of those in state D.",
     ),
-    needs=Needs(one_of=({"queue": ("blocked",), "paging": ("pgpgin_kb_per_s",)}, {"cpu": ("iowait_pct",)})),
+    needs=Needs(
+        one_of=(
+            {"queue": ("blocked",), "paging": ("pgpgin_kb_per_s",)},
+            {"memory": ("dirty_kb",)},
+            {"cpu": ("iowait_pct",)},
+        )
+    ),
     thresholds={
+        "dirty": Threshold(256, "MB", "dirty memory that is much", "judgement: seconds of a disk's work"),
+        "collapse": Threshold(50, "x", "fall of what is written", "judgement: no disk seeks that much worse"),
+        "due": Threshold(
+            70,
+            "s",
+            "for which it stays",
+            "dirty_expire_centisecs: 30 s, and 5 s until the flusher wakes, twice",
+        ),
         "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),

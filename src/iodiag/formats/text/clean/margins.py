@@ -232,7 +232,9 @@ def _border_of(text: str) -> re.Pattern[str] | None:
     for border in _BORDERS:
         if len(border.findall(text)) >= _FEWEST_BORDERS:
             words = border.sub(" ", text).split()
-            if words and find_header(words) is not None:
+            # a script's file has the time of its rows in a column of its own
+            is_timed = words[:2] == ["datetime", "device"] and find_header(["Device", *words[2:]])
+            if words and (is_timed or find_header(words)):
                 return border
     return None
 

@@ -30,6 +30,7 @@ _SPELLINGS = (
 _CAPTION = re.compile(
     r"\s*(?:[-#\[(<]*(?:date|day|time|timestamp|datetime|clock|utc)[-\])>:]*\s+){1,3}", re.I
 )
+_SMALL = re.compile(r"^device\b")
 _CAPITAL = re.compile(r"(?<!\S)%[A-Z][a-z]+(?!\S)")
 _WIDTHS_OF_VMSTAT = {16: 4, 17: 5, 18: 5}
 """Columns of a row of vmstat, and how many of them share the CPU's time (the guests' is a part of us)."""
@@ -73,13 +74,18 @@ def _header_respelled(text: str) -> str:
     if changed == text:
         return text
     header, other = find_header(text.split()), find_header(changed.split())
-    is_known = other is not None and not other.layout.unknown
-    return changed if is_known and (header is None or header.layout.unknown) else text
+    if other is None or other.layout.unknown:
+        return text
+    # a sign apart from its name ends the header: what follows would be a remark
+    is_more = (
+        header is None or header.layout.unknown or len(header.layout.columns) < len(other.layout.columns)
+    )
+    return changed if is_more else text
 
 
 def _without_caption(text: str, end: int) -> str:
     """The header without what a script wrote above the times of its rows, where the rest is a header."""
-    rest = text[end:]
+    rest = _SMALL.sub("Device", text[end:])
     if is_number(text.split()[-1]):
         return text
     header, other = find_header(text.split()), find_header(rest.split())

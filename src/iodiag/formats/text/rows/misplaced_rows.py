@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,18 +25,26 @@ INTERFACE = re.compile(
 _FEWEST_APART = 3
 """Rows of a block of which blank lines between all of them tell that they part no sections."""
 
+_MOST_ALIKE = 0.6
+"""Of the rows, that end where their header ends: then one that ends before has lost something."""
+
 _WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
 
 
-def without_disproven(found: Walk, all_rows: Sequence[Rows]) -> list[Rows]:
-    """The rows that can be what their header says; the lines of the others are classed as not understood."""
+def without_disproven(found: Walk, all_rows: Sequence[Rows], cut: int) -> list[Rows]:
+    """The rows that can be what their header says; the lines of the others are classed as not understood.
+
+    `cut` is the line on which an input without a final line feed ends, -1 where it has one.
+    """
     kept = []
+    names = sorted({name for rows in all_rows for name in rows.names if is_kernel_name(name)})
     for rows in all_rows:
         is_bad = (
             _is_no_share(rows)
             | _is_interface(rows)
             | _is_of_next_part(rows)
             | _is_of_next_section(found, rows)
+            | _is_cut_name(rows, names, cut)
         )
         if is_bad.any():
             found.classes[rows.lines[is_bad]] = CLASS["unread"]
@@ -69,6 +78,21 @@ def _is_interface(rows: Rows) -> Bools:
         return np.zeros(len(rows.lines), dtype=np.bool_)
     names = [place for place, name in enumerate(rows.names) if INTERFACE.fullmatch(name)]
     return np.isin(rows.key, names)
+
+
+def _is_cut_name(rows: Rows, names: Sequence[str], last: int) -> Bools:
+    """The rows that end within their name: the beginning of a kernel's (sorted `names`), in no other row.
+
+    What is a kernel's name itself, as `sda` beside `sda1`, is cut off only in a `last` line without an end.
+    """
+    if rows.layout.key_at != "last":
+        return np.zeros(len(rows.lines), dtype=np.bool_)
+    nexts = [names[at] if (at := bisect_right(names, name)) < len(names) else "" for name in rows.names]
+    is_begun = [following.startswith(name) for name, following in zip(rows.names, nexts, strict=True)]
+    is_kernels = np.array([is_kernel_name(name) for name in rows.names])[rows.key]
+    is_once = (np.bincount(rows.key, minlength=len(rows.names)) == 1) & is_begun
+    result: Bools = is_once[rows.key] & (~is_kernels | (rows.lines == last))
+    return result
 
 
 def _is_of_next_part(rows: Rows) -> Bools:
@@ -131,29 +155,36 @@ def _is_of_own_kind(rows: Rows) -> Bools:
     return result
 
 
-def without_cut_number(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
-    """Leave out the last number of an input without a final line feed, unless it ends where its column does.
+def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iterator[ParseNote]:
+    """Leave out the last number of rows that end before all others, and of the line `cut`.
 
     Of a number without decimals any beginning looks whole.
     """
     text = found.text
-    last = int(np.flatnonzero(~text.is_blank)[-1])
-    line = text.line(last).rstrip()
-    word = line.split()[-1]
+    sizes = text.ends - text.starts
     for rows in all_rows:
-        at = np.flatnonzero(rows.lines == last)
-        if not len(at) or rows.layout.key_at == "last" or not _WHOLE_NUMBER.fullmatch(word):
+        column, place = rows.layout.columns[-1], len(rows.layout.columns) - 1
+        if rows.layout.key_at == "last" or column.column is None or column.is_label:
             continue
-        column = rows.layout.columns[-1]
-        header = found.blocks.like(int(rows.block[at[0]])).header
-        others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != last][-20:]}
-        if (
-            column.column is None
-            or column.is_label
-            or len(line) in {*others, len(text.line(header).rstrip())}
-        ):
-            continue
-        rows.numbers = rows.numbers.copy()
-        rows.numbers[at, len(rows.layout.columns) - 1] = np.nan
-        reason = f"the input ends within this line, so {column.raw} may be cut off; left out"
-        yield ParseNote(found.name, int(text.numbers[last]), reason, line[:200], is_unread=True)
+        shares = [
+            n for n, each in enumerate(rows.layout.columns) if (each.family or rows.layout.family) == "cpu"
+        ]
+        # shares of all CPU time that make a whole lack nothing; at the end of an input that may be by chance
+        adds_up = (np.abs(rows.numbers[:, shares].sum(axis=1) - 100.0) <= 2.0) & (rows.lines != cut)
+        own = sizes[rows.lines]
+        width = sizes[found.blocks.like(int(rows.block[0])).header]
+        is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
+        for at in np.flatnonzero(is_short | (rows.lines == cut)).tolist():
+            line = text.line(int(rows.lines[at])).rstrip()
+            others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
+            header = found.blocks.like(int(rows.block[at])).header
+            is_whole = (place in shares and adds_up[at]) or (
+                not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
+            )
+            if is_whole or not _WHOLE_NUMBER.fullmatch(line.split()[-1]):
+                continue
+            rows.numbers = rows.numbers.copy()
+            rows.numbers[at, place] = np.nan
+            reason = f"this line ends before its column does, so {column.raw} may be cut off; left out"
+            number = int(text.numbers[rows.lines[at]])
+            yield ParseNote(found.name, number, reason, line[:200], is_unread=True)

@@ -119,7 +119,7 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
             continue  # another row whose line feed is lost
         if after and layout.family == "cpu" and layout.key is None and is_kernel_name(after[0]):
             continue  # a row of devices whose header is lost
-        stamp = _clock.parse_line(" ".join(before)) if any(map(is_figure, before)) else None
+        stamp = _clock.parse_line(" ".join(before)) if any(word[0].isdigit() for word in before) else None
         if layout.clock == "tail":
             stamp = _clock.parse_line(" ".join(after[:2]))
         if before and (layout.key is None or (stamp is None and any(map(is_figure, before)))):

@@ -65,6 +65,10 @@ def _banner_grammar() -> pp.ParserElement:
 
 
 _LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
+_UNDATED_BANNER = re.compile(
+    r"\s*Linux\s+(?P<kernel>\d\.\d\S{0,80})(?:\s+\((?P<host>[^()]{0,200})\))?(?:\s+_(?P<arch>\w{1,20})_)?"
+    r"(?:\s+\((?P<cpus>\d{1,6}) CPU\))?\s*"
+)
 _REST_OF_BANNER = re.compile(r"\s*(?:_\S+_\s+)?\(\d+ CPU\)\s*")
 
 
@@ -92,6 +96,21 @@ def banner(text: str) -> Banner | None:
         date=found["date"],
         arch=found["arch"].strip("_") if has_arch else "",
         cpus=int(found["cpus"]) if "cpus" in found else None,
+    )
+
+
+def undated_banner(text: str) -> Banner | None:
+    """A banner whose date was cut off; where no header follows, such words are just a kernel's version."""
+    found = _UNDATED_BANNER.fullmatch(text) if len(text) <= 400 else None
+    if not found:
+        return None
+    return Banner(
+        sysname="Linux",
+        kernel=found["kernel"],
+        host=(found["host"] or "").strip(),
+        date="",
+        arch=found["arch"] or "",
+        cpus=int(found["cpus"]) if found["cpus"] else None,
     )
 
 

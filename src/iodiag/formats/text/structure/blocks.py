@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -28,7 +29,8 @@ class Origin:
     """What a segment knows of itself: its banner and command, if any, and where it begins.
 
     `started` is a clock that stood right above the banner or command; `is_elided` tells that somebody
-    left lines out before the first table. `collector` is whose file this is.
+    left lines out before the first table. `collector` is whose file this is. `heading` is the host that words
+    above it name, as "System 1:" does.
     """
 
     index: int
@@ -39,10 +41,11 @@ class Origin:
     is_elided: bool = False
     started: Clock | None = None
     collector: Collector | None = None
+    heading: str = ""
 
     @property
     def host(self) -> str:
-        """The host's name by the banner, else by the collector; "" where nothing tells."""
+        """The host's name by the banner, else by the collector; "" where neither tells."""
         return self.banner.host if self.banner else self.collector.host if self.collector else ""
 
 
@@ -213,3 +216,14 @@ class Walk:
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
     has_half: bool = False
+
+    @cached_property
+    def _has_hosts(self) -> bool:
+        return len({origin.heading for origin in self.origins} - {""}) > 1
+
+    def host_of(self, origin: Origin) -> str:
+        """The host of a segment; by its heading where others name other hosts, as one alone names none.
+
+        To be asked once the walk is over.
+        """
+        return origin.host or (origin.heading if self._has_hosts else "")

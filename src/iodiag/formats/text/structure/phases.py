@@ -50,6 +50,15 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     return cut(" ".join(paragraph))
 
 
+_HOST = re.compile(r"(?:system|host|server|node|machine|vm|guest)[ -]?#?(?:\d{1,4}|[a-z]):?", re.I)
+
+
+def host_heading(line: str) -> str:
+    """The host that a line of words alone names, as "System 1:" does; "" where it is no such heading."""
+    bare = line.strip(" \t*#=-")
+    return bare.rstrip(":") if _HOST.fullmatch(bare) else ""
+
+
 def cut(words: str) -> str:
     """Words on one line, none of them beyond the length of a label."""
     words = " ".join(words.split())

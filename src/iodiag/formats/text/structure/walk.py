@@ -19,6 +19,7 @@ from iodiag.formats import context_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
+from iodiag.formats.text.structure.banners import Banner
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
 from iodiag.formats.text.structure.collectors import began, collector_of, run_as
@@ -37,6 +38,7 @@ from iodiag.formats.text.structure.open_table import (
     take_numbers,
     width_of,
 )
+from iodiag.formats.text.structure.phases import host_heading
 from iodiag.formats.text.structure.repeats import Repeats
 from iodiag.formats.types import Line, Lines
 
@@ -128,7 +130,7 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
         leave_words(state, index)
         return True
-    if not is_digit and (banner := _grammar.banner(line)):
+    if not is_digit and (banner := _banner(found, state, index, line)):
         rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""
         if banner.cpus is None and _grammar.is_rest_of_banner(rest):
             banner = _grammar.banner(f"{line} {rest}") or banner
@@ -153,10 +155,14 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
     if command := _grammar.command(line):
         close(found, state, index)
         started = _clock.parse_line(command.when) if command.when else _unused_clock(state)
-        _begin(
-            found, state, index, Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
-        )
+        run = Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
+        _begin(found, state, index, run)
         found.classes[index] = CLASS["banner"]
+        return True
+    if not found.origins[-1].host and (heading := host_heading(line)):
+        close(found, state, index)
+        _begin(found, state, index, Origin(0, 0, heading=heading))
+        leave_words(state, index)
         return True
     if tool := foreign_tool(line, words):
         close(found, state, index)
@@ -164,6 +170,14 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         found.foreign.setdefault(tool, index)
         return True
     return False
+
+
+def _banner(found: Walk, state: WalkState, index: int, line: str) -> Banner | None:
+    """The banner that a line is; one without a date only where a report's header follows."""
+    if banner := _grammar.banner(line):
+        return banner
+    undated = _grammar.undated_banner(line)
+    return undated if undated and _heads_report(found, state, index) else None
 
 
 def _mark_in_rows(found: Walk, state: WalkState, index: int, line: str) -> bool:
@@ -210,7 +224,11 @@ def _clock_line(found: Walk, state: WalkState, index: int, clock: Clock) -> None
 def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
     previous = found.origins[-1]
-    origin = replace(origin, collector=origin.collector or previous.collector)
+    origin = replace(
+        origin,
+        collector=origin.collector or previous.collector,
+        heading=origin.heading or previous.heading,
+    )
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
         found.origins.append(replace(origin, index=previous.index + 1, line=index))

@@ -100,6 +100,9 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
     epoch, day, seconds, offset = table[shown.at].T
     seconds = seconds + shown.later
+    told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
+    for run in runs(segment[told]):
+        seconds[told[run]] = _clock.with_halves(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
@@ -190,8 +193,11 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
     if stated is not None:
         return stated
     later, first = _rates(groups, is_first=False), _rates(groups, is_first=True)
-    own = _rates([_only(rows, reports) for rows in groups], False) if reports is not None else later
-    tried = (own, later, np.concatenate((first, later)))
+    tried = [later, np.concatenate((first, later))]
+    if reports is not None:
+        # the first report of a phase may be an average since boot
+        own = [_rates([_only(rows, some) for rows in groups], False) for some in (reports, reports[1:])]
+        tried[:0] = own
     found = (_clock.grid_interval(rates) for rates in tried)
     return next((length for length in found if not np.isnan(length)), float("nan"))
 
@@ -288,6 +294,23 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
         return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
+    """The first reports of later phases whose numbers prove that the tool was started again for them."""
+    own = [stretches.report[run] for run in runs(stretches.phase)][1:]
+    found = [
+        reports[0]
+        for reports in own
+        if must_be_since_boot([_numbered_from(rows, reports) for rows in groups])
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def _numbered_from(rows: RowGroup, reports: Ints) -> RowGroup:
+    """The rows of some reports, which are numbered from 0."""
+    own = _only(rows, reports)
+    return own._replace(report=own.report - reports[0])
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:

@@ -28,7 +28,7 @@ _FEWEST_STEPS = 6
 _UNLIKE = 0.25
 _CALM = 0.25
 _SHARE_CALM = 0.8
-_FEW_RUNS = 5
+FEW_RUNS = 5
 _LEAST_RATE = 0.5
 _FALLEN = 0.4
 _ALL_STILL = 0.01
@@ -102,7 +102,7 @@ def are_averages(groups: Sequence[RowGroup], runs: Sequence[Ints], length: float
             return True
     items = [item for rows in groups for item in _items(rows)]
     falls = {at for item in items for at in item.falls()}
-    if len(falls) > 1 or (falls and len(np.unique(of)) <= _FEW_RUNS):
+    if len(falls) > 1 or (falls and len(np.unique(of)) <= FEW_RUNS):
         return False
     steps, still, calm, cells, unlike = map(sum, zip((0,) * 5, *(item.told() for item in items), strict=True))
     is_still = steps >= _FEWEST_STEPS and still >= _SHARE_STILL * steps and 2 * unlike >= cells

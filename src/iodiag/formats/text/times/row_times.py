@@ -249,12 +249,13 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     firsts = np.flatnonzero(is_first)
     at, block, shown = places[firsts], block[firsts], shown[firsts]
     local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
+    of_headers = _shown_seconds(blocks)
     for run in runs(calendar[at]):
         first = blocks[block[run.start]]
         base = _base_day(first.origin, order)
         began = first.clock.seconds if first.clock else None
         seconds = np.empty(run.stop - run.start)
-        for once in runs(_passes(blocks, block[run], shown[run])):
+        for once in runs(_passes(blocks, block[run], shown[run], of_headers)):
             seconds[once] = _clock.unroll_midnight(shown[run][once])
             if began is not None and began - seconds[once][0] > DAY_S / 2:
                 seconds[once] += DAY_S  # the header's clock is still the day before
@@ -263,14 +264,14 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     interval = np.empty(len(at))
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run])
-    _begin_anew(blocks, block, shown, interval)
+    _begin_anew(of_headers, block, shown, interval)
     own = np.cumsum(is_first) - 1
     timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
     timing.is_dated[samples] = is_dated[own]
 
 
-def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
+def _passes(blocks: Blocks, block: Ints, seconds: Floats, of_headers: Floats) -> Ints:
     """How often each row's section has begun anew, so that its days count from the first again.
 
     A new pass stands under the clock of the first header, and not where the row above ended: there live
@@ -280,7 +281,7 @@ def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
     first = blocks[block[0]].clock
     begins = np.zeros(len(block), dtype=np.int64)
     if first is not None and first.seconds is not None:
-        shown = _shown_seconds(blocks)[block[edges]]
+        shown = of_headers[block[edges]]
         begins[edges] = (shown == first.seconds) & (seconds[edges - 1] != shown)
     result: Ints = np.cumsum(begins)
     return result
@@ -316,13 +317,13 @@ def _row_intervals(first: Block, ends: Floats) -> Floats:
     return result
 
 
-def _begin_anew(blocks: Blocks, block: Ints, shown: Floats, interval: Floats) -> None:
+def _begin_anew(of_headers: Floats, block: Ints, shown: Floats, interval: Floats) -> None:
     """Shorten samples whose own header's clock is later than the row above: counting began anew there.
 
     Releases before 4.1.5 print no RESTART where the host was started within a file.
     """
     edges = np.flatnonzero(np.diff(block)) + 1
-    length = (shown[edges] - _shown_seconds(blocks)[block[edges]]) % DAY_S
+    length = (shown[edges] - of_headers[block[edges]]) % DAY_S
     is_shorter = (length > 0) & (length < interval[edges])
     interval[edges[is_shorter]] = length[is_shorter]
 
@@ -348,12 +349,17 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
 
 
 def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
-    """Lines that a log collector put a time in front of, where the tool itself printed none."""
-    if not np.isnan(timing.local).all():
-        return
+    """Lines that a log collector put a time in front of, where no clock of a report tells each sample's."""
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
+    above = timing.local, timing.offset, timing.is_dated
+    is_once = rows.layout.key is not None or np.bincount(rows.block).max() == 1
+    if not np.isnan(above[0]).all() and (is_once or not all(clocks)):
+        return
     _set(timing, np.arange(len(rows.lines)), _seconds_of(found, ClockSequence.of(clocks), rows.block, order))
+    if above[2].all() and not timing.is_dated.any():  # of the day and the zone that the clock above names
+        timing.local += np.floor(above[0][0] / DAY_S) * DAY_S
+        timing.offset, timing.is_dated = above[1:]
 
 
 def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
@@ -446,6 +452,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
     if _begins_at_boot(found, origin, parts, groups):
         old = np.append(old, 0)
+    old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
 
@@ -500,7 +507,13 @@ def _runs_begin_at_boot(
     first = next(iter(origins.values()))
     if _is_of(first, parts) and first.command and first.command.has_flag("y"):
         return False
-    told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
+    # runs that somebody started one by one may have other boots between them: each is looked at alone
+    is_without_interval = first.command is not None and _is_of(first, parts) and not _stated(first, parts)
+    with_banner = {origin.index for origin in origins.values() if origin.banner is not None}
+    is_by_hand = len(with_banner) == len(origins) <= restarts.FEW_RUNS
+    told = None
+    if not is_by_hand and not (is_without_interval and _report_times.is_alone(groups)):
+        told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
     if told is not None:
         return told
     votes, seen = [], set[int]()
@@ -546,25 +559,30 @@ def _usual(origin: Origin, parts: Sequence[_Part]) -> float | None:
     return origin.collector.intervals.get(parts[0].rows.layout.format) if origin.collector else None
 
 
+def _stretches(parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> _report_times.Stretches:
+    """The reports that have rows, and the phase of each."""
+    size = 1 + max(int(group.report.max()) for group in groups)
+    phase = np.full(size, -1, dtype=np.int64)
+    for part, group in zip(parts, groups, strict=True):
+        np.maximum.at(phase, group.report, part.phase[part.where])
+    used = np.flatnonzero(phase >= 0)
+    return _report_times.Stretches(used, np.maximum.accumulate(phase[used]))
+
+
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> None:
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
     size = 1 + max(int(group.report.max()) for group in groups)
-    times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
-    phase = np.zeros(size, dtype=np.int64)
+    times = np.full(size, np.nan)
     absolute = [part.timing.absolute_in(part.where) for part in parts]
-    for part, own, group in zip(parts, absolute, groups, strict=True):
-        np.maximum.at(phase, group.report, part.phase[part.where])
+    for own, group in zip(absolute, groups, strict=True):
         first = np.full(size, -1, dtype=np.int64)
         first[group.report[::-1]] = np.arange(len(own))[::-1]
         times = np.where(np.isnan(times) & (first >= 0), own[first], times)
-        is_used |= first >= 0
     stated = _stated(origin, parts)
     lengths = np.full(size, np.nan)
-    used = np.flatnonzero(is_used)
-    phase = np.maximum.accumulate(phase)[used]
-    lengths[used] = _report_times.lengths_of(
-        times[used], stated, groups, _report_times.Stretches(used, phase)
-    )
+    stretches = _stretches(parts, groups)
+    used = stretches.report
+    lengths[used] = _report_times.lengths_of(times[used], stated, groups, stretches)
     if stated is None:
         lengths = restarts.without_pauses(lengths, groups, _usual(origin, parts))
     for group in groups:

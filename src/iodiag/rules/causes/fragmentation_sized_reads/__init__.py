@@ -24,7 +24,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import SERVICE
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning, is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
@@ -185,12 +185,23 @@ def _finding(
         "share": 100 * pattern.kb_per_s / reference.kb_per_s,
         "origin": series.rotational_origin,
     }
-    kind = "single" if pattern.page_kb else "fragments" if reference.is_measured else "assumed"
+    # what is quicker than a seek is none at each read, whatever else these cost
+    is_quick = not spins and pattern.per_read_ms * FASTER_THAN_SEEKS < 1000
+    kind = (
+        "quick"
+        if is_quick
+        else "single"
+        if pattern.page_kb
+        else "fragments"
+        if reference.is_measured
+        else "assumed"
+    )
     return RULE.finding(
         severity=severity,
         confidence=sure,
         devices=(series.name,),
         **time_fields(pattern.rows),
+        **({"title": "Small unmerged reads keep a device busy"} if is_quick else {}),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(
             *_counted(pattern, reference, values),
@@ -238,6 +249,8 @@ _SUMMARY = {
     "fragments": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of what it can stream.",
     "assumed": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of the {reference:g} MB/s "
     "that a spinning disk is assumed to stream.",
+    "quick": "{device} is {busy:.0f} % busy with small reads: {rate} kB/s in pieces of {size} kB, "
+    "{per_read} ms of busy time each, too quick for a seek at each of them.",
     "single": "{device} reads single pages of {page:g} kB: busy {busy:.1f} % of the time for {rate} kB/s.",
     "database": "{device} reads {page:g} kB pages at random: busy {busy:.1f} % of the time for {rate} kB/s.",
 }

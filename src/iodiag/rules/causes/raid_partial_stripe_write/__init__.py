@@ -20,12 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.array.array_commands import array_commands, is_lvm
 from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
-from iodiag.analysis.measure import grading
+from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -90,8 +93,9 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     is_enough = sustained or found.paid.requests >= limits.least_requests
     most: Confidence = "high" if is_known else "medium"
     sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
+    is_cost = counted["waiting"] >= limits.least_depth and not _waits_for_one(array, found, limits)
     return RULE.finding(
-        severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",
+        severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
         devices=(array.name,),
         **grading.time_fields(found.rows),
@@ -111,6 +115,12 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
         remedy=_LVM_REMEDY if is_lvm(array.device) else RULE.remedy,
         confirm=array_commands(array.device, "stripe_cache_size", "stripe_cache_active"),
     )
+
+
+def _waits_for_one(array: Array, found: SmallWrites, limits: Limits) -> bool:
+    """Whether one member is never idle while most have time left: what parity costs is then no one's wait."""
+    busy = [weighted.mean(rows[found.rows["place"]], "util_pct") for rows in array.leg_rows]
+    return max(busy) >= limits.full_util and median(np.array(busy)) < limits.full_util / 2
 
 
 _LVM_REMEDY = (
@@ -165,6 +175,9 @@ RULE = Rule(
         ),
         "least_depth": Threshold(
             1, "requests", "in flight, for a warning: someone always waits", "below one nothing queues"
+        ),
+        "full_util": Threshold(
+            90, "%", "util of a member without idle time; half of it leaves twice as much", "judgement"
         ),
         "least_requests": Threshold(
             500, "requests", "in a single sample that stands alone", "judgement: 4 % of random error"

@@ -148,7 +148,7 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     else:
         text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"
         yield cite(chain.rows, text, values, worst="flush_await_ms")
-    text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: small log writes"
+    text = "{device}: {writes} {kind}/s of {write_kb} kB at {write_await} ms: small log writes"
     yield cite(chain.rows, text, values, worst="write_await_ms")
     if chain.flush_await_ms > 0:
         text = "{device}: a commit that needs a flush of its own takes {flush_await} ms at the least"

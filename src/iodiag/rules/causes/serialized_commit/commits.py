@@ -99,7 +99,8 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes.
+    source that cannot tell flushes. Where a layout does not tell reads from writes, `kind` says so, and what
+    is said of writes is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -111,9 +112,15 @@ class Chain:
     writes_per_s: float
     write_kb: float
     write_await_ms: float
+    kind: str = "writes"
     is_signature: bool = False
     util: float = float("nan")
     at_once: float = float("nan")
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether its mean write is less than a page, by more than rounding: each fsync adds an empty one."""
+        return self.write_kb < _LESS * KB_PER_PAGE
 
     def bounds_work(self, limits: Limits) -> bool:
         """Whether it is full with slow writes that come one after the other: somebody waits for each."""
@@ -130,6 +137,7 @@ class Chain:
         """What sentences about it name; those of flushes only where they are counted."""
         numbers: Values = {
             "device": self.series.name,
+            "kind": self.kind,
             "count": len(self.rows),
             "samples": len(self.series.samples),
             "occupancy": self.occupancy,
@@ -184,7 +192,14 @@ def judge(view: View, limits: Limits) -> Judgement:
         serial = [chain for chain in serial if chain.bounds_work(limits)]
     known = topmost(view, {chain.series.name for chain in serial})
     chains += [chain for chain in serial if chain.series.name in known]
-    chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
+    # of writes one at a time those of a log come first, then those that take longest
+    chains.sort(
+        key=lambda chain: (
+            (chain.is_signature, -chain.has_empty, -chain.write_await_ms)
+            if chain.is_signature
+            else (False, -chain.occupancy)
+        )
+    )
     witnesses = _witnesses(view, chains, limits)
     if chains:
         return _of_devices(view, chains, witnesses, limits)
@@ -198,12 +213,11 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
         return Judgement(witnesses=witnesses, reason=reason)
     is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.run_queue_bursts)
     is_bound = first.bounds_work(limits)
-    if first.is_signature and not is_waiting and not is_bound and first.write_kb >= KB_PER_PAGE:
+    if first.is_signature and not is_waiting and not is_bound and not first.has_empty:
         reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
         return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
     points = 1 + 2 * (is_bound or not first.is_signature)
-    # a mean below a page betrays the empty write that each fsync adds
-    is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
+    is_full = first.has_empty if first.is_signature else first.occupancy >= limits.full_occupancy
     points += is_full
     points += _outside_points(witnesses, limits)
     if points < 1:
@@ -215,7 +229,8 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
     elif first.is_inferred and not is_waiting and (not _holds_flushes(view) or (cpu is None and points < 6)):
         at_most = "low"
     sure = confidence(points, at_most=at_most)
-    kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
+    alike = (first.is_signature, first.is_signature and first.has_empty)
+    kept = tuple(one for one in chains if (one.is_signature, one.is_signature and one.has_empty) == alike)
     return Judgement(kept, witnesses, sure)
 
 
@@ -276,6 +291,10 @@ def _writes_only(view: View) -> bool:
     return bool(written > 0 and not read > 0.05 * written)
 
 
+_LESS = 0.99
+"""Share of a page that a printed mean of whole pages has at the least."""
+
+
 @cached
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
@@ -285,7 +304,9 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     if is_inferred and is_busy.any():
         depth = np.nan_to_num(weighted.values(samples, "depth"))
         is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
-    for rows in islice(windows(samples, is_busy), MOST_WINDOWS):
+    found = islice(windows(samples, is_busy), MOST_WINDOWS)
+    # of windows as long as each other, the one that waits most
+    for rows in sorted(found, key=lambda rows: (-len(rows), -weighted.mean(rows, "occupancy"))):
         if not limits.occupancy <= weighted.mean(rows, "occupancy") <= MOST_OCCUPANCY:
             continue
         chain = _measured(series, rows, is_inferred)
@@ -324,6 +345,13 @@ def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
 
 def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
     unknown = float("nan")
+    # only writes are flushed: what all requests move is no less than they do
+    is_told = rows.has("writes_per_s")
+    rate, kb, wait = (
+        ("writes_per_s", "write_kb_per_s", "write_await_ms")
+        if is_told
+        else ("ios_per_s", "kb_per_s", "latency_ms")
+    )
     return Chain(
         series=series,
         rows=rows,
@@ -331,15 +359,16 @@ def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
         is_inferred=is_inferred,
         flushes_per_s=unknown if is_inferred else weighted.mean(rows, "flushes_per_s"),
         flush_await_ms=unknown if is_inferred else weighted.mean(rows, "flush_await_ms"),
-        writes_per_s=weighted.mean(rows, "writes_per_s"),
-        write_kb=weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
-        write_await_ms=weighted.mean(rows, "write_await_ms"),
+        writes_per_s=weighted.mean(rows, rate),
+        write_kb=weighted.ratio(rows, kb, rate),
+        write_await_ms=weighted.mean(rows, wait),
+        kind="writes" if is_told else "requests",
     )
 
 
 def _is_log(chain: Chain, limits: Limits) -> bool:
     """Whether what is flushed looks like a log: mostly writes, not much of them per flush."""
-    written, read = weighted.mean(chain.rows, "write_kb_per_s"), weighted.mean(chain.rows, "read_kb_per_s")
+    written, read = chain.writes_per_s * chain.write_kb, weighted.mean(chain.rows, "read_kb_per_s")
     # without a count of flushes: two writes (the log's and the commit record's) go with each
     flushes = chain.writes_per_s / 2 if chain.is_inferred else chain.flushes_per_s
     is_written = 0 < written <= limits.group_kb * flushes

@@ -28,6 +28,7 @@ References: Perseus (FAST '23), which compares disks with their peers at equal l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -35,7 +36,7 @@ import numpy as np
 from iodiag.analysis.array.busier_siblings import Busier, busier_siblings
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
-from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
 from iodiag.analysis.host.disk_health import reported
@@ -98,10 +99,11 @@ def _disk(view: View, name: str) -> str:
 
 
 def _resync_reports(view: View) -> Keys:
-    """Reports in which some array of the host is resyncing: its disks may carry legs of others."""
+    """Reports in which a resync is a good part of what disks do, which may carry legs of other arrays."""
     found = [np.zeros(0, dtype=np.int64)]
     for array in arrays(view):
         rows = array.rows[resyncing(array)]
+        rows = rows[share_of_load(array, rows) >= MATERIAL]
         if len(rows):
             found.append(report_keys(rows))
     return np.unique(np.concatenate(found))
@@ -169,9 +171,10 @@ def _is_in_line(found: Comparison) -> bool:
     return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
 
 
-LIKE_SIZE, APART, REPEATED, LASTING = 2.0, 1.25, 3, 5
+LIKE_SIZE, APART, REPEATED, LASTING, FAR = 2.0, 1.25, 3, 5, 2.0
 """Sizes whose requests take about as long; the gap to the next slowest that singles one out; the captures in
-which it is the slowest that do so without a gap; and the samples in which no line is longer by chance."""
+which it is the slowest that do so without a gap; the samples in which no line is longer by chance; and times
+the least ratio beyond which no difference of model explains it."""
 
 
 def _is_odd_one(found: Comparison) -> bool:
@@ -196,7 +199,9 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     at_most: Confidence = "high" if peers.is_stated else "medium"
     # two standard errors of a ratio of means of so many requests
     error = 2 * np.sqrt(2 / max(found.requests, 1))
-    is_certain = is_sustained(window) or float(np.median(found.ratios)) * np.exp(-error) >= ratio
+    least = float(np.median(found.ratios)) * np.exp(-error)
+    is_certain = is_sustained(window) or least >= ratio
+    points += least >= FAR * ratio
     if (
         (peers.array is None and not is_odd)
         or in_resync >= 0.5
@@ -218,11 +223,13 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
+    points += bool(rest)  # another set of peers shows the same disk
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
     said += reported(view, (disk,))
     values = template_values(first.found)
+    values["slow"] = first.slow if first.slow == disk else f"{first.slow} on {disk}"
     is_paid = any(_is_paid(case, limits) for case in cases)
     severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
     slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
@@ -251,6 +258,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = slower_than_similar.template_values(group)
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
+    volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
         severity="critical" if is_dead else "warning",
         confidence="medium",
@@ -263,10 +271,37 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
             *reported(view, [one.slow.name for one in group]),
         ),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
-        cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
+        cannot_know=(
+            "whether the disk, its cable, its slot or its controller is slow",
+            *(
+                (f"whether they are paths to {volume}, dealt out in turn, or disks of a stripe",)
+                if volume
+                else ()
+            ),
+        ),
         remedy=_SICK_REMEDY,
-        confirm=slower_than_similar.commands(group),
+        confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
     )
+
+
+def _may_be_paths_of(view: View, one: SlowSibling) -> str:
+    """The mapped device of which a disk and its sibling carry equal parts, where no input says what it is."""
+    names = {one.slow.name, *(series.name for series in one.fast)}
+    rates = [weighted.mean(rows, "ios_per_s") for rows in (one.rows, *one.fast_rows)]
+    if max(rates) > EQUAL * min(rates):
+        return ""
+    tops = (top for top, paths in view.arrays() if names <= {path.name for path in paths})
+    return next((top.name for top in tops if _is_unnamed_map(top)), "")
+
+
+def _is_unnamed_map(top: DeviceSeries) -> bool:
+    device = top.device
+    is_inferred = device is not None and device.provenance.get("members", "").startswith("inferred")
+    return is_inferred and re.fullmatch(r"dm-\d+", top.name) is not None and not (device and device.level)
+
+
+EQUAL = 1.05
+"""How far apart the rates of paths are that are dealt out in turn."""
 
 
 def _busier(found: Busier) -> Finding:

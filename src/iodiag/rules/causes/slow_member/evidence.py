@@ -73,11 +73,10 @@ def template_values(found: Comparison) -> Values:
     busy, usual = busy_ms(found), float(np.median(np.delete(latencies, found.slow)))
     return {
         "slow": found.peers.devices[found.slow].name,
-        "peers": ", ".join(others),
+        "peers": ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else ""),
+        "more": max(len(others) - 4, 0),
         "latency": latencies[found.slow],
-        "latency_s": latencies[found.slow] / 1000,
         "others": usual,
-        "others_s": usual / 1000,
         "times": latencies[found.slow] / usual,
         "next": max(np.delete(latencies, found.slow)),
         "ratio": float(np.median(found.ratios)),

@@ -31,7 +31,9 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
     fast_rows = stacked(first.fast_rows)
     of, shown = len(first.slow.samples), len(first.rows)
     return {
-        "slow": " and ".join(one.slow.name for one in group),
+        "also": f" ({', '.join(f'{one.slow.name} {duration(one.latency_ms)}' for one in group[1:])})"
+        if len(group) > 1
+        else "",
         "device": first.slow.name,
         "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
         "latency": first.latency_ms,
@@ -54,8 +56,8 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
 
 
 SUMMARY = (
-    "{slow} takes {took} per request, {fast} takes {took_fast} at a similar rate ({rate} and {rate_fast} "
-    "requests/s): {ratio:.0f} times as long, in {often}."
+    "{device} takes {took} per request{also} against {took_fast} on {fast} at a similar rate ({rate} and "
+    "{rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
 )
 
 

@@ -103,9 +103,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         devices=(found.series.name,),
         **time_fields(found.inside),
         summary=say(
-            "{device} gets "
-            + often
-            + " of writes (in {inside} of {all} samples: {rate:.0f} kB/s, {depth:.0f} "
+            "{device} gets " + often + " of writes (in {inside} of {all} samples: {rate:kb}, {depth:.0f} "
             "of them in flight); meanwhile " + victims + fewer + ".",
             values,
         ),
@@ -116,7 +114,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
 
 
 def _of_floods(found: Floods, blocked: Blocked, values: Values, victims: str) -> Iterator[Evidence]:
-    text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} writes in flight"
+    text = "{count} bursts ({inside} samples) of {rate:kb} with {depth} writes in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:

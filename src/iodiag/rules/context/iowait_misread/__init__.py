@@ -1,8 +1,8 @@
 """%iowait says something else than it seems to.
 
-What it detects: high iowait while no device queues anything (one patient reader, or tasks that wait for no
-disk at all); low iowait while commits wait in line or a device is saturated; and no iowait because busy
-CPUs hide it while a device is saturated.
+What it detects: high iowait while no device queues anything (one patient reader, a few of them on a device
+that does not spin, or tasks that wait for no disk at all); low iowait while commits wait in line or a device
+is saturated; and no iowait because busy CPUs hide it while a device is saturated.
 
 Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. People look for disk trouble
 where it is high and for none where it is low, and are wrong both ways.
@@ -58,7 +58,7 @@ def _finding(side: Side, limits: Limits) -> Finding:
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"
         )
     return RULE.finding(
-        severity=side.severity,
+        severity="info" if side.is_moment else side.severity,
         confidence=side.confidence,
         devices=side.devices,
         **time_fields(side.cpu.rows, of_host=True),
@@ -88,6 +88,9 @@ RULE = Rule(
         "idle": Threshold(25, "%", "idle time that makes low iowait striking", "judgement: a CPU of four"),
         "masked": Threshold(10, "%", "idle and iowait together that leave nothing to count", "proc_stat(5)"),
         "one_at_a_time": Threshold(1.5, "requests", "depth while busy, no queue", "measured: 1.0 to 1.05"),
+        "at_once": Threshold(
+            4, "requests", "depth that a device without spindles serves at once", "SATA SSDs: 4 to 8 channels"
+        ),
         "blocked": Threshold(2, "tasks", "blocked tasks that are no crowd", "judgement: reader and journal"),
         "steal": Threshold(10, "%", "steal that makes CPU shares doubtful", "awesome-prometheus-alerts"),
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
+from iodiag.analysis.states.service_times import sane_limit_ms
+from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Severity
 from iodiag.model.rule import Limits, Threshold
@@ -22,6 +24,9 @@ from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
 
 WINDOW_EXIT_SHARE = 0.8
+
+MOMENT = 0.2
+"""Share of the samples below which a few that do not last are a moment: nobody is misled by it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Side:
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     devices: tuple[str, ...] = ()
     severity: Severity = "notice"
+    is_moment: bool = False
 
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
@@ -110,7 +116,9 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     waiting = blocked(view, rows)
     at_most: Confidence = "high" if is_sustained(rows) else "low"
     if disk is not None:
-        return _beside_disks(view, disk, shares, waiting, at_most, limits)
+        side = _beside_disks(view, disk, shares, waiting, at_most, limits)
+        is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
+        return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
         begin = f" from {start[11:19]} on" if (start := time_fields(rows).get("start")) else ""
         text = f"iowait is {shares.iowait:.1f} %{begin}, and nothing shows what the devices did then; "
@@ -150,12 +158,15 @@ def _beside_disks(
         return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,))
     at_once = depth / util if 0 < util <= depth else max(1.0, depth)
     discards = weighted.mean(rows, "discard_kb_per_s")
-    has_crowd = waiting is not None and waiting[1] > limits.blocked
+    has_crowd = waiting is not None and waiting[1] > max(limits.blocked, at_once)
+    is_alone = at_once <= limits.one_at_a_time
+    is_few = is_alone or (at_once <= limits.at_once and _is_parallel(view, name, rows))
     # discards wait above the block layer, where no queue shows
-    if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
+    if not is_few or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
         return None
     values: Values = {"device": name, "depth": depth, "latency": weighted.mean(rows, "await_ms"), "ios": ios}
-    text = "{device} served {ios} requests/s, {latency} ms each, {depth} in flight: one at a time, no queue"
+    text = "{device} served {ios} requests/s, {latency} ms each, {depth} in flight: "
+    text += "one at a time, no queue" if is_alone else "as many as such a device serves at once"
     evidence = [cite(rows, text, values, worst="await_ms")]
     if waiting is not None:
         evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
@@ -165,7 +176,16 @@ def _beside_disks(
         text = "{iowait:.1f} % of {cpus} CPUs is {tasks} waiting tasks"
         evidence.append(cite(shares.rows, text, tasks, worst="iowait_pct"))
         points += 1
-    return Side(_ONE_READER, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
+    summary = _ONE_READER if is_alone else _FEW_READERS
+    return Side(summary, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
+
+
+def _is_parallel(view: View, name: str, rows: Table) -> bool:
+    """Whether a device that does not spin serves its requests as promptly as a healthy one of its class."""
+    series = view.series(name)
+    if series is None or is_spinning(series) is not False:
+        return False
+    return weighted.mean(rows, "await_ms") <= float(sane_limit_ms(series, weighted.mean(rows, "size_kb")))
 
 
 _NO_IO = (
@@ -174,4 +194,8 @@ _NO_IO = (
 )
 _ONE_READER = (
     "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."
+)
+_FEW_READERS = (
+    "iowait of {iowait:.1f} % is a few tasks that each wait for one request of {device}, which does not spin "
+    "and serves so many at once: it measures no queue."
 )

@@ -3,7 +3,8 @@
 What it detects: values beyond any device, latencies without a request and reports in which several disks
 are busy for far more than all the time, whose length was measured wrongly (those samples are left out of
 every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
-contradict bytes and requests; a latency of all requests outside of those of reads and writes; CPU shares
+contradict bytes and requests; requests per second that both size and svctm contradict (these two are
+believed); a latency of all requests outside of those of reads and writes; CPU shares
 that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
 move more than their disk.
 
@@ -164,6 +165,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         yield cite(over, text, values, worst="util_pct")
     yield from contradictions.of_parts(view, series)
     yield from contradictions.of_uncounted(series)
+    yield from contradictions.of_rates(series)
     yield from contradictions.of_nothing_in_flight(series)
     yield from contradictions.of_depth(view, series, limits)
     yield from contradictions.of_sizes(series, limits)
@@ -190,7 +192,9 @@ RULE = Rule(
             "depth or latency apart from what others make of it",
             "measured 0.1 to 2 % on sound captures",
         ),
-        "least_samples": Threshold(2, "samples", "samples that show it", "judgement: one may be a misprint"),
+        "least_samples": Threshold(
+            2, "samples", "samples that show it", "judgement: one of several may be a misprint"
+        ),
         "size_ratio": Threshold(1.5, "x", "between printed and derived", "judgement: far beyond rounding"),
         "cpu_slack": Threshold(
             3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"

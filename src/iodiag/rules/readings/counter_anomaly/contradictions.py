@@ -11,6 +11,7 @@ from iodiag.analysis.array.equal_rates import beyond_whole
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
@@ -35,7 +36,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
     slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
     beyond = (booked - depth > slack) & ~samples["is_idle"]
-    if np.count_nonzero(beyond) >= limits.least_samples:
+    if np.count_nonzero(beyond) >= min(limits.least_samples, len(samples)):
         rows = samples[beyond]
         values: Values = {
             "device": series.name,
@@ -43,7 +44,9 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
             "depth": weighted.mean(rows, "queue_depth"),
             "booked": float(np.mean(booked[beyond])),
         }
-        text = "{device}: {count} samples show {depth} in flight where rate times latency makes {booked}"
+        text = (
+            "{device} shows {depth} in flight where rate times latency makes {booked} (such samples: {count})"
+        )
         yield cite(rows, text, values, worst="await_ms")
 
 
@@ -73,6 +76,25 @@ def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="kb_per_s")
 
 
+def of_rates(series: DeviceSeries) -> Iterator[Evidence]:
+    """Requests per second that two other numbers contradict, which agree with each other."""
+    samples = series.samples
+    doubtful = samples.floats("doubtful_ios_per_s")
+    if (is_odd := np.isfinite(doubtful)).any():
+        rows = samples[is_odd]
+        values: Values = {
+            "device": series.name,
+            "count": len(rows),
+            "printed": float(doubtful[is_odd].mean()),
+            "rate": weighted.mean(rows, "ios_per_s"),
+        }
+        text = (
+            "{device}: {printed} requests/s are printed (such samples: {count}), where bytes by size and "
+            "%util by svctm both make {rate:.1f}: that is believed"
+        )
+        yield cite(rows, text, values, worst="util_pct")
+
+
 def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
     samples = series.samples
@@ -81,6 +103,10 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     # what waited long may have been in flight before the sample; what is quick was within it
     is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
     is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
+    # of requests that are quick for a sample its ends cut next to nothing
+    longest = np.fmax(samples.floats("read_await_ms"), samples.floats("write_await_ms"))
+    is_instant = np.fmax(samples.floats("await_ms"), longest) <= 10 * weighted.seconds_or_one(samples)
+    is_wrong |= is_instant & (held >= 1) & (samples.floats("queue_depth") < LITTLE * held - LITTLE_SLACK)
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
         values: Values = {
@@ -124,10 +150,11 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         return
     printed, derived = weighted.values(samples, "request_size_kb"), weighted.values(samples, "size_kb")
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
-    if np.count_nonzero(apart) < limits.least_samples:
+    least = min(limits.least_samples, len(samples))
+    if np.count_nonzero(apart) < least:
         return
     apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
-    if np.count_nonzero(apart) >= limits.least_samples:
+    if np.count_nonzero(apart) >= least:
         rows = samples[apart]
         values: Values = {
             "device": series.name,
@@ -135,9 +162,8 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
             "printed": weighted.mean(rows, "request_size_kb"),
             "derived": weighted.ratio(rows, "kb_per_s", "ios_per_s"),
         }
-        text = (
-            "{device}: {count} samples print {printed} kB per request where bytes by requests make {derived}"
-        )
+        text = "{device} shows {printed} kB per request where bytes by requests make {derived} "
+        text += "(such samples: {count})"
         yield cite(rows, text, values)
 
 
