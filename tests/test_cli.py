@@ -123,6 +123,10 @@ def test_output_is_repeatable_and_the_ending_picks_the_format(tmp_path):
         (("--until", "10:15"), 1),
         (("--since", "2026-11-20T10:15:00", "--until", "2026-11-20 10:25"), 1),
         (("--tz", "Europe/Berlin", "--since", "10:15"), 2),
+        (("--tz", "Europe/Berlin", "--since", "2026-11-20T10:15+01:00"), 2),
+        (("--tz", "Europe/Berlin", "--since", "2026-11-20T09:15Z"), 2),
+        (("--tz", "Europe/Berlin", "--until", "2026-11-20T10:15Z"), 3),
+        (("--since", "2026-11-20T10:15+05:00"), 2),
     ],
 )
 def test_since_and_until_narrow_the_window(capture, option, expected):
