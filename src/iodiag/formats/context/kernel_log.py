@@ -220,7 +220,8 @@ class _Boot:
 class _Log:
     """What was read so far: the events of earlier boots, lines by host, and the boot of each.
 
-    `known`: lines that begin as what is looked for does. `is_kernels`: a line is the kernel's, or a daemon's that watches disks, and not of just any script.
+    `known`: lines that begin as what is looked for does. `is_kernels`: a line is the kernel's, or a daemon's
+    that watches disks, and not of just any script.
     """
 
     rows: list[_Row] = field(default_factory=list)

@@ -342,10 +342,10 @@ _REMEDIES = {
     "sectors), and replace it when they grow.",
     "offline": "Check its power, slot and cable, then replace it; a rescan brings it back for a test alone.",
     "md": "Replace the member and let the array rebuild, after a look at its SMART data and cable.",
-    "all paths down": "Bring a path back (adapter, cable, SFP, zoning, port of the storage); then check the file "
-    "system, as writes were lost.",
-    "file system down": "Repair the device or path below first; then unmount the file system, check it and mount "
-    "it again: until then nothing is written to it.",
+    "all paths down": "Bring a path back (adapter, cable, SFP, zoning, port of the storage); then check the "
+    "file system, as writes were lost.",
+    "file system down": "Repair the device or path below first; then unmount the file system, check it and "
+    "mount it again: until then nothing is written to it.",
     "file system": "Repair the device below first; then check the backups, and the unmounted file system.",
     "link speed": "Replace or reseat the cable, or use another slot: the link became slower after errors.",
     "link down": "Reseat the cable or the drive, check its power, or use another slot or port.",
