@@ -9,7 +9,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
-from iodiag.model.units import KB_PER_PAGE
+from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 from iodiag.table.table import Floats, Mask, Table
 
 
@@ -43,24 +43,26 @@ MINUTE_S = 60.0
 def room_kb(view: View, rows: Table) -> Floats:
     """Memory that is free, in buffers or cache in each of some rows; NaN where that is not shown."""
     names = ("free_kb", "buffers_kb", "cached_kb")
-    return np.asarray(np.sum([_beside(view, "memory", name, rows) for name in names], axis=0))
+    return np.asarray(np.sum([beside(view, "memory", name, rows) for name in names], axis=0))
 
 
 def swap_used_kb(view: View, rows: Table) -> Floats:
     """What lies in swap in each of some rows; NaN where that is not shown."""
-    return _beside(view, "swap", "used_kb", rows)
+    return beside(view, "swap", "used_kb", rows)
 
 
 def has_room(view: View, rows: Table) -> Mask:
-    """Where more memory could be given up than lies in swap or goes there within a minute.
+    """Where more memory could be given up than lies in swap, or goes there in a minute of such a burst.
 
     Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
     """
-    used = np.nan_to_num(swap_used_kb(view, rows))
-    return np.asarray(room_kb(view, rows) > used + MINUTE_S * weighted.values(rows, "out_kb"))
+    used, out = np.nan_to_num(swap_used_kb(view, rows)), np.nan_to_num(weighted.values(rows, "out_kb"))
+    burst = np.cumsum(np.diff(out >= KB_PER_MB, prepend=False))
+    in_burst = np.bincount(burst, out) / np.maximum(np.bincount(burst), 1) if len(out) else out
+    return np.asarray(room_kb(view, rows) > used + MINUTE_S * in_burst[burst])
 
 
-def _beside(view: View, table: str, column: str, rows: Table) -> Floats:
+def beside(view: View, table: str, column: str, rows: Table) -> Floats:
     """A column of a table of the host at the reports of some rows; NaN where it has none."""
     result, samples = np.full(len(rows), np.nan), view.samples(table)
     if samples is not None:
