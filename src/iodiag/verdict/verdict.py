@@ -16,6 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
@@ -62,6 +63,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+BUSY_PCT = 85.0
+"""Share of CPU time that work takes from which it is never said that no trouble is visible."""
 
 COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
 """Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
@@ -131,8 +135,20 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
+    busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
+    busy = busy or _busy(views)
     why, asks = _unknown(views)
-    return Verdict("unknown", asks=asks), f"{why} {asks}"
+    why = why.replace("No trouble is visible, but the", "The") if busy else why
+    return Verdict("unknown", asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _busy(views: Sequence[View]) -> str:
+    """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
+    for view in views:
+        shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+        if shares is not None and shares.busy >= BUSY_PCT:
+            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
+    return ""
 
 
 def _behind(words: str, finding: Finding) -> str:
