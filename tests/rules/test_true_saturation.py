@@ -134,6 +134,17 @@ def test_a_queue_of_seconds_while_cpus_only_wait_is_a_standstill(run, row, cpu, 
     assert ("iowait is 97.9 %" in finding.summary) == (cpu == STILL)
 
 
+@pytest.mark.parametrize(
+    ("context", "severity"),
+    [([], "critical"), ([vmstat([{"b": 0, "bo": 9000}] * 2)], "notice")],
+    ids=["not shown who waits", "nobody does"],
+)
+def test_writes_that_take_many_seconds_are_a_standstill_unless_nobody_waits(run, context, severity):
+    row = load(20, 15000, reads=0.0, size=400)
+    (finding,) = found(run(iostat([{"sda": row}] * 2, None), lsblk(("sda", True)), *context))
+    assert finding.severity == severity
+
+
 @pytest.mark.parametrize(("most", "severity"), [(430.0, "critical"), (40.0, "warning")])
 def test_hundreds_of_tasks_in_the_load_average_are_a_standstill(run, most, severity):
     queue = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"

@@ -11,8 +11,9 @@ What is said is of the direction that waits. Of a stack over one disk the lowest
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
 it falls short of a threshold by less than they differ.
 
-It is critical where pressure shows that work stands still; or where requests wait half a second and more in a
-queue of eight and more while the CPUs do little but wait for I/O, or the load average is a hundred and more.
+It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
+somebody may wait for them; or for half a second and more in a queue of eight and more while the CPUs do little
+but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -268,18 +269,19 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
 
 
 def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
-    """Whether requests of many tasks wait nearly a second in a queue, and CPUs or the load show no work done.
+    """Whether requests wait many seconds in a queue; or nearly one, and CPUs or the load show no work done.
 
     Of writes one task alone may fill the queue, through the page cache.
     """
     level = load.level
-    is_slow = level.latency_ms >= limits.still_ms and level.depth >= limits.hard_depth
     is_lasting = level.util >= limits.full_util / 100 and 2 * len(level.rows) >= len(series.loaded)
-    is_seen = any(
-        float(item.values.get("iowait", 100.0)) >= limits.still_iowait for item in held_cpus(view, load)
-    )
+    if not is_lasting or level.depth < limits.hard_depth or level.latency_ms < limits.still_ms:
+        return False
+    if level.latency_ms >= limits.dead_ms:
+        return not is_unfelt(view, level.rows)
+    held = (float(item.values.get("iowait", 100.0)) for item in held_cpus(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
-    return bool(is_slow and is_lasting and is_seen and is_crowd)
+    return is_crowd and any(share >= limits.still_iowait for share in held)
 
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
@@ -394,6 +396,9 @@ RULE = Rule(
             "judgement, on accounting/psi.rst",
         ),
         "still_ms": Threshold(500, "ms", "latency at which work stands still", "judgement: half of seconds"),
+        "dead_ms": Threshold(
+            10_000, "ms", "latency at which it does whoever waits", "judgement: ten seconds"
+        ),
         "still_iowait": Threshold(85, "%", "iowait that goes with it", "as swap-thrash: a seventh is left"),
         "least_idle": Threshold(
             10,
