@@ -385,7 +385,7 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
             "This capture is not enough: of the disks it has only averages since boot or over a run"
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xt 1 60`"
-    more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.txt & iostat -xt 1 60 > iostat.txt`"
+    more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
     calm = _calm(views)
