@@ -498,6 +498,13 @@ def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
     assert findings[0].devices[0] == "sda"
 
 
+def test_what_is_far_slower_is_told_apart_however_many_are_between(run):
+    row = {f"sd{letter}": load(100, 60 * 1.4**n) for n, letter in enumerate("abcdef")}
+    findings = found(run(iostat([row] * 3, WAITED, cpus=16)))
+    assert len(findings) > 1
+    assert not any({"sda", "sdf"} <= set(finding.devices) for finding in findings)
+
+
 @pytest.mark.parametrize(
     ("row", "severity"),
     [
