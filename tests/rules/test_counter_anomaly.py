@@ -97,6 +97,11 @@ def test_a_rate_that_size_and_svctm_contradict_is_not_believed(report_of, writes
     assert "2.99 s" not in told
 
 
+def test_a_request_in_a_hundred_seconds_is_no_rate_that_anything_contradicts(report_of):
+    row = "sdb 0.00 0.00 0.00 0.01 0.00 0.00 1.00 0.00 0.40 0.40 0.00\n"
+    assert not found(report_of((HEAD + row) * 3, rules=[RULE]))
+
+
 @pytest.mark.parametrize(
     ("counted", "wait", "is_told"),
     [(0.32, 0.7, True), (1.3, 0.7, False), (20.0, 80.0, False)],

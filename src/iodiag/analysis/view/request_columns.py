@@ -164,7 +164,7 @@ def _other_rates(disk: Table) -> Columns:
     by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
     by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
     is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
-    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    is_odd &= (np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)) & (np.abs(by_size - ios) > _ROUNDED)
     columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
     columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
     for name in ("reads_per_s", "writes_per_s"):
@@ -172,8 +172,9 @@ def _other_rates(disk: Table) -> Columns:
     return columns
 
 
-_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
-"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+_LEAST_SERVICE_MS, _AGREED, _ODD, _ROUNDED = 0.2, 0.05, 1.5, 1.0
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times, and requests/s (digits
+of the least), that a third is off."""
 
 
 def _directions(disk: Table) -> Columns:
