@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import beyond_whole
+from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
+from iodiag.analysis.array.side_by_side import LEAST_KB, side_by_side, with_same_bytes
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
@@ -132,6 +133,33 @@ def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
             "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
         )
         yield cite(series.samples, text, values, worst="kb_per_s")
+
+
+def of_layer(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """A layer that moves far more than the only disk that it stands on: one of its counters is wrong.
+
+    Without a topology, samples in which both move the same bytes show that it stands on that disk.
+    """
+    if not series.is_stacked:
+        return
+    names = {leaf.name for leaf in view.topology.leaves(series.name)} - {series.name}
+    disks = [one for one in without_parts(view.devices) if not one.is_stacked and not one.samples["is_idle"].all()]
+    below = [one for one in disks if one.name in names] if names else disks
+    if len(below) != 1 or len(names) > 1 or not (names or len(with_same_bytes(series, below[0])[0])):
+        return
+    above, lower = side_by_side([series, below[0]])
+    own, moved = (
+        np.nansum([part.floats(f"{way}_kb_per_s") for way in ("read", "write")], axis=0)
+        for part in (above, lower)
+    )
+    if (is_beyond := own > limits.layer * np.maximum(moved, LEAST_KB)).any():
+        values: Values = {"device": series.name, "disk": below[0].name, "count": int(is_beyond.sum())}
+        values |= {"own": float(own[is_beyond].max()), "moved": float(moved[is_beyond].max())}
+        text = (
+            "{device}: {own:.0f} kB/s are printed where {disk}, the only disk below it, moves {moved:.0f} kB/s "
+            "(such samples: {count}): its bytes are counted wrongly, or come from no disk"
+        )
+        yield cite(stacked([above[is_beyond], lower[is_beyond]]), text, values, worst="kb_per_s")
 
 
 def lacks_latency(samples: Table) -> bool:
