@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from iodiag.model.report import PhaseSummary, Report
@@ -37,7 +38,13 @@ def phases_section(report: Report) -> list[Section]:
         rest = f"{wording.plural(more, 'more device')} in the JSON report."
         blocks.append(Paragraph((Span(rest),), is_aside=True))
     counted = wording.plural(len(of_device), "device")
-    return [Section((Span("Before and after"),), tuple(blocks), "phases", pointer=counted)] if blocks else []
+    # a command alone sets two runs apart, but tells of no change between them
+    is_told = not any(_TOOL.match(phase.label) for phase in report.phases)
+    heading = "Before and after" if is_told else "Runs side by side"
+    return [Section((Span(heading),), tuple(blocks), "phases", pointer=counted)] if blocks else []
+
+
+_TOOL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:iostat|sar|sadf|vmstat|mpstat|pidstat|dstat|pt-diskstats)\b")
 
 
 def _table(phases: Sequence[PhaseSummary]) -> TextTable:

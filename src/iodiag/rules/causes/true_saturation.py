@@ -68,6 +68,7 @@ from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -107,7 +108,8 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: Values = {"count": len(rows), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    whole = _rows_of_state(series, rows, limits)
+    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
@@ -129,7 +131,7 @@ def _finding(
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
-            cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
+            cite(whole, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -144,6 +146,13 @@ def _finding(
     )
 
 
+def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
+    """The samples of the full state that some rows are of: the report tells their number as its cost."""
+    wanted = rows["sample"]
+    full = (one.rows for one in states(series) if one.util >= limits.full_util / 100)
+    return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
+
+
 def _told(
     series: DeviceSeries, lead: Load, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
@@ -151,7 +160,7 @@ def _told(
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
     values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < len(rows))
+    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < int(values["count"]))
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
     if is_burst(series, rows, limits):
