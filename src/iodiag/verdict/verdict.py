@@ -405,7 +405,9 @@ def _of_run(view: View) -> str:
     if not is_little:
         return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
     return say(
-        "Over the run storage was not the limit: the busiest device was " + text + ". That does not prove health: "
+        "Over the run storage was not the limit: the busiest device was "
+        + text
+        + ". That does not prove health: "
         "stalls that are short beside the run do not show in its averages.",
         values,
     )
@@ -418,7 +420,7 @@ def _is_seldom(series: DeviceSeries) -> bool:
 
 
 SELDOM, LITTLE_IOWAIT = 0.2, 10.0
-"""Busy share of a run, and iowait over it, in %, at which storage takes up no more than a fifth of its time."""
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
 
 
 def _on_average(views: Sequence[View]) -> str:

@@ -41,21 +41,6 @@ def side_by_side(devices: Sequence[DeviceSeries]) -> list[Table]:
     return [part[np.searchsorted(own, common)] for part, own in zip(parts, keys, strict=True)]
 
 
-def with_same_bytes(upper: DeviceSeries, lower: DeviceSeries) -> tuple[Table, Table]:
-    """The samples of two devices in the reports in which both move the same bytes, to SAME_BYTES.
-
-    Where nothing states what a mapped device stands on, that pairs it with the disk that serves it.
-    """
-    above, below = side_by_side([upper, lower])
-    kb, other = above.floats("kb_per_s"), below.floats("kb_per_s")
-    is_same = (np.fmin(kb, other) >= LEAST_KB) & (np.abs(kb - other) <= SAME_BYTES * np.fmax(kb, other))
-    return above[is_same], below[is_same]
-
-
-SAME_BYTES, LEAST_KB = 0.01, 1024.0
-"""How far kB/s of two layers are apart by the requests at the ends of a sample; and kB/s that are no chance."""
-
-
 def total_of(parts: Sequence[Table], column: str, reports: Keys) -> Floats:
     """A column summed over devices in each report; NaN where none of them has a value.
 

@@ -160,7 +160,9 @@ def _told(
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
     values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < int(values["count"]))
+    seen = often.replace("count", "shown") + " (and full in {count})" * (
+        len(lead.level.rows) < int(values["count"])
+    )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
     if is_burst(series, rows, limits):

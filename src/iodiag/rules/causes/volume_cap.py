@@ -32,7 +32,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import with_same_bytes
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
 from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
@@ -345,24 +345,22 @@ _SHOW_SPLIT = ("grep -H . /sys/block/DEVICE/queue/nomerges /sys/block/DEVICE/que
 def _split(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> tuple[Evidence, ...]:
     """The layer above whose requests reach a disk in the most pieces, by equal bytes in the same samples."""
     best: tuple[float, tuple[Evidence, ...]] = (limits.split, ())
-    for other in view.devices:
-        known = other.device is not None and bool(other.device.members)
-        if top.is_bytes or not other.is_stacked or (known and not are_related(view, other.name, series.name)):
-            continue
-        above, below = with_same_bytes(other, replace(series, samples=top.rows))
+    for other in (one for one in view.devices if one.is_stacked and not top.is_bytes):
+        disk, above, below = disk_by_bytes(view, other) or (None, series.samples[:0], series.samples[:0])
+        is_held = np.isin(below["sample"], top.rows["sample"])
+        above, below = above[is_held], below[is_held]
         pieces = weighted.mean(below, "ios_per_s") / max(weighted.mean(above, "ios_per_s"), 1e-9)
-        if 2 * len(above) > len(top.rows) and pieces >= best[0]:
+        if disk is series and 2 * len(above) > len(top.rows) and pieces >= best[0]:
             values: Values = {"upper": other.name, "device": series.name, "pieces": pieces}
             values |= {"above": weighted.mean(above, "ios_per_s"), "kb": weighted.mean(above, "kb_per_s")}
             values |= {"below": weighted.mean(below, "ios_per_s"), "size": weighted.mean(below, "size_kb")}
             values["asked"] = weighted.mean(above, "size_kb")
             text = (
-                "{upper} moves the same {kb} kB/s in {above} requests/s of {asked:.0f} kB: each is {pieces:.0f} "
-                "requests on {device}"
+                "{upper} moves the same {kb} kB/s in {above} requests/s of {asked:.0f} kB: each is "
+                "{pieces:.0f} of those on {device}"
             )
             best = (pieces, (cite(above, text, values),))
     return best[1]
-
 
 
 def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
@@ -439,7 +437,9 @@ RULE = Rule(
         "flat": Threshold(3, "%", "variation on a flat top", "buckets are exact; sampling edges make 1 %"),
         "queue_grows": Threshold(2, "x", "range of the depth on the flat top", "elasticity 0.04 at the most"),
         "varies": Threshold(1.5, "x", "range of the other rate that shows which one is held", "judgement"),
-        "split": Threshold(4, "times", "requests below for one above, of equal bytes", "beyond a mirror's two"),
+        "split": Threshold(
+            4, "times", "requests below for one above, of equal bytes", "beyond a mirror's two"
+        ),
         "longest": Threshold(60, "s", "sample length that shows a limit", "longer means hide it"),
         "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),
     },

@@ -129,7 +129,9 @@ _OF_CEILING = (
 
 def _of_carrier(carrier: Chain | None) -> Iterator[Evidence]:
     if carrier is not None:
-        text = "{device}: {writes} writes/s of {write_kb:.1f} kB at {write_await} ms, nearly all that is written"
+        text = (
+            "{device}: {writes} writes/s of {write_kb:.1f} kB at {write_await} ms, nearly all that is written"
+        )
         if carrier.flat_pct >= 0:
             text += "; {low} to {high} requests/s in {count} samples, {util:.0f} % busy"
         yield cite(carrier.rows, text, carrier.template_values(), worst="util_pct")

@@ -102,9 +102,9 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes. `flat_pct` is how far the rates of samples are apart at which a busy device
-stays, as at a ceiling; NaN where they range. Where a layout does not tell reads from writes, `kind` says so, and what
-    is said of writes is of all requests.
+    source that cannot tell flushes. `flat_pct` is how far the rates of samples are apart at which a busy
+    device stays, as at a ceiling; NaN where they range. Where a layout does not tell reads from writes,
+    `kind` says so, and what is said of writes is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -293,7 +293,11 @@ def _carrier(view: View, limits: Limits) -> Chain | None:
     disks = disks_of(view)
     written = [weighted.or_zero(weighted.mean(disk.samples, "write_kb_per_s")) for disk in disks]
     most = int(np.argmax(written)) if written else 0
-    if not sum(written) or written[most] < limits.write_share / 100 * sum(written) or not len(disks[most].loaded):
+    if (
+        not sum(written)
+        or written[most] < limits.write_share / 100 * sum(written)
+        or not len(disks[most].loaded)
+    ):
         return None
     rows = disks[most].loaded
     chain = replace(_measured(disks[most], rows, True), util=weighted.mean(rows, "util"))

@@ -3,8 +3,8 @@
 What it detects: devices above and the ones they stand on, whose requests are in a ratio that spans a
 tenfold range within the capture: sequential requests merge on their way down to a few large ones, small
 writes on parity multiply. Where a limit in requests per second is stated for such a device
-(io.max riops/wiops), one ratio far from one is enough. Where nothing tells what a mapped device stands on, the
-only disk that moves its bytes in the same sample is taken for it.
+(io.max riops/wiops), one ratio far from one is enough. Where nothing tells what a mapped device stands on,
+the only disk that moves its bytes in the same sample is taken for it.
 
 Why it matters: a limit in requests per second at the top throttles harmless sequential work as hard as
 it spares the random work that loads the disks.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.members import arrays
-from iodiag.analysis.array.side_by_side import once, report_keys, total_of, with_same_bytes
+from iodiag.analysis.array.side_by_side import once, report_keys, total_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Table, stacked
 
@@ -50,11 +50,13 @@ def layers(view: View) -> Iterator[Layers]:
             seen.add(names)
             yield _joined(upper, lower)
     known = {name for names in seen for name in names[0]}
-    disks = [series for series in without_parts(view.devices) if not series.is_stacked]
-    for top in (s for s in view.devices if s.is_stacked and s.name not in known and not (s.device and s.device.members)):
-        alike = [(disk, below) for disk in disks if len(below := with_same_bytes(top, disk)[1])]
-        if len(alike) == 1:
-            disk, below = alike[0]
+    for top in (
+        s
+        for s in view.devices
+        if s.is_stacked and s.name not in known and not (s.device and s.device.members)
+    ):
+        if (found := disk_by_bytes(view, top)) is not None:
+            disk, _, below = found
             pair = _joined([top], [disk])
             yield replace(pair, rows=pair.rows[np.isin(report_keys(pair.rows), report_keys(below))])
 

@@ -197,7 +197,9 @@ RULE = Rule(
             2, "samples", "samples that show it", "judgement: one of several may be a misprint"
         ),
         "size_ratio": Threshold(1.5, "x", "between printed and derived", "judgement: far beyond rounding"),
-        "layer": Threshold(4, "x", "kB/s of a layer over its only disk's", "judgement: a cache serves above it"),
+        "layer": Threshold(
+            4, "x", "kB/s of a layer over its only disk's", "judgement: a cache serves above it"
+        ),
         "cpu_slack": Threshold(
             3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"
         ),
