@@ -21,7 +21,7 @@ large writes in the lesser part of the samples that no reader of the device meet
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
-so. A sample or two between calm ones are a burst, and are called one; so is a backlog that drains, where
+so. Two samples between calm ones are a burst, and are called one; so is a backlog that drains, where
 requests waited for longer in all than a device with idle time had them queued. A stick of unknown class that
 erases looks full.
 
@@ -165,7 +165,10 @@ def _told(
     )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
-    if is_burst(series, rows, limits):
+    if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
+        # its samples would have to be shorter to tell a burst from a limit, or a load that stays
+        named = {"title": "The device is full in one sample"}
+    elif is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown

@@ -9,6 +9,9 @@ device that a hypervisor serves: a published or round number to 0.15 %, under a 
 twice as long as they usually do; of an NVMe device to 0.1 %, and of any other where a second device runs at
 the same number with half the queue or less.
 
+A layer that moves the same bytes in the same samples with a quarter of the requests, or less, is named: what
+it asks for is split on its way, and the pieces use up a limit in IOPS.
+
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the

@@ -92,13 +92,13 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     carrier = judgement.carrier
     values |= carrier.template_values() if carrier else {}
     room = " while {available:.1f} % of the CPU is free" if cpu else ""
-    room += (_CARRIED + (_FLAT if carrier.flat_pct >= 0 else "") if carrier else "") + "."
+    room += (_CARRIED + _FLAT * judgement.is_at_ceiling) * bool(carrier) + "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
-        devices=tuple(chain.series.name for chain in (*judgement.chains, *([carrier] if carrier else []))),
+        devices=tuple(chain.series.name for chain in judgement.places),
         **(time_fields(rows) if rows is not None else {}),
         summary=say(_said(judgement) + room, values),
         evidence=(
@@ -107,7 +107,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             *_of_host(judgement, values),
             *_outside(judgement, limits),
         ),
-        remedy=(*(_OF_CEILING if carrier and carrier.flat_pct >= 0 else ()), *RULE.remedy),
+        remedy=(*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy),
         refutes=(
             "sessions that wait for locks, the network or a replica instead of the log",
             "a device whose flushes the application does not wait for",
@@ -119,7 +119,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     )
 
 
-_CARRIED = "; {device} takes nearly all writes: {writes} of {write_kb:.1f} kB a second, {write_await} ms each"
+_CARRIED = "; {device} takes nearly all writes: {writes}/s of {write_kb:.1f} kB, {write_await} ms each"
 _FLAT = ", {util:.0f} % busy, at a rate that is flat to {flat:.1f} % in {count} samples, as at a ceiling"
 _OF_CEILING = (
     "Find the limit of the log's device in IOPS and MB/s (of the volume, the instance, the disk): at a flat "
@@ -182,8 +182,7 @@ def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
-        is_full = judgement.carrier is not None and judgement.carrier.flat_pct >= 0
-        text += _NO_ROOM if is_full else _ROOM
+        text += _NO_ROOM if judgement.is_at_ceiling else _ROOM
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
         text = (

@@ -192,6 +192,16 @@ class Judgement(NamedTuple):
     reason: str = ""
     carrier: Chain | None = None
 
+    @property
+    def places(self) -> tuple[Chain, ...]:
+        """The devices that commits wait for, as far as they are known."""
+        return self.chains or ((self.carrier,) if self.carrier else ())
+
+    @property
+    def is_at_ceiling(self) -> bool:
+        """Whether the disk that takes the writes does so at a flat rate, and takes no more."""
+        return self.carrier is not None and self.carrier.flat_pct >= 0
+
 
 def judge(view: View, limits: Limits) -> Judgement:
     """The host's verdict; `confidence` is None where nothing was found."""
