@@ -232,3 +232,11 @@ def test_the_reports_beside_one_of_wrong_length_are_judged(report_of):
 def test_util_beyond_all_time_of_other_causes_leaves_no_report_out(report_of, samples):
     report = report_of(iostat(samples), rules=[RULE])
     assert not any("times too high" in finding.summary for finding in report.findings)
+
+
+@pytest.mark.parametrize(("kb", "is_told"), [(1900000.0, True), (81000.0, False)])
+def test_a_layer_that_moves_far_more_than_its_only_disk(report_of, kb, is_told):
+    equal = {"nvme0n1": load(500, 1, size=128), "dm-1": load(500, 1, size=128)}
+    beyond = {"nvme0n1": load(620, 1, size=128), "dm-1": load(20000, 1, size=4) | {"rkB/s": kb}}
+    report = report_of(iostat([equal] * 3 + [beyond]), rules=[RULE])
+    assert ("the only disk below it" in said(report)) is is_told

@@ -77,9 +77,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "prepared_transactions": prepared,
         "threads_in_commit": commits,
     }
-    said = f"InnoDB had {active} active transactions, {prepared} of them prepared to commit"
+    said = (
+        f"InnoDB had {active} active transaction{'' if active == 1 else 's'}, {prepared} prepared to commit"
+    )
     if values.get("fsyncs_per_s") is not None:
         said += f", {values['fsyncs_per_s']} fsyncs/s"
+    if (values.get("pending_fsyncs") or 0, values.get("pending_buffer_pool_fsyncs") or 0) != (0, 0):
+        waits = (values.get(name) or 0 for name in ("pending_fsyncs", "pending_buffer_pool_fsyncs"))
+        said += ", pending flushes: {:g} of the log, {:g} of the buffer pool".format(*waits)
     evidence = fact("innodb-status", said, values, source, own)
     return ContextBlock(used, facts=(evidence,), layout="innodb-status")
 
