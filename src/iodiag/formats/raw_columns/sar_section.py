@@ -82,4 +82,5 @@ def sections(table: Mapping[str, str]) -> Iterator[SarSection]:
                 kinds["."] |= {token: other} if other else {}
             else:
                 kinds[kind][token] = target
-        yield SarSection(name, family or name.replace(" ", "_"), columns, *kinds.values())
+        family = family or name.replace(" ", "_")
+        yield SarSection(name, family, columns, kinds[":"], kinds["~"], kinds["."])
