@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact
 
@@ -90,7 +90,7 @@ def _ranks(processes: Sequence[Process], direction: str) -> dict[int, int]:
 
 
 def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], source: str) -> Fact:
-    values: dict[str, float | str | None] = {"process": process.name, measure.number_name: process.number}
+    values: Values = {"process": process.name, measure.number_name: process.number}
     said = []
     for direction, verb, moved in (("read", "read", process.read_kb), ("write", "wrote", process.write_kb)):
         if moved is not None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats import clock as _clock
+from iodiag.formats.context._common import solid
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
@@ -50,13 +51,12 @@ COUNTERS = (
     ("flushes", 1.0),
     ("flush_ms", 1.0),
 )
-_MOST_LINES = 20_000
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[tuple[Line, re.Match[str], int, float]] = []
     snapshot, seconds, seen, used = 0, np.nan, set[str](), 0
-    for at, line in enumerate(lines[:_MOST_LINES]):
+    for at, line in solid(lines):
         mark = re.match(_MARK, line.text)
         clock = None if mark else _clock.parse_line(line.text)
         row = re.match(_ROW, line.text)
@@ -68,8 +68,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 snapshot, seconds, seen = snapshot + 1, np.nan, set()
             seen.add(row[3])
             rows.append((line, row, snapshot, seconds))
-            used = at + 1
-        elif line.text.strip():
+            used = at
+        else:
             break
     if not rows:
         return None
@@ -82,12 +82,7 @@ def _time(mark: re.Match[str] | None, clock: _clock.Clock | None) -> float:
     if mark and (seconds := mark[1] or mark[3]):
         return float(seconds)
     clock = clock or (_clock.parse_line(mark[2]) if mark else None)
-    if clock is None:
-        return np.nan
-    if clock.epoch is not None:
-        return clock.epoch
-    day = _clock.to_day(clock, "mdy")
-    return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
+    return _clock.moment(clock and clock._replace(offset_s=None), "mdy")
 
 
 def _device(row: re.Match[str], line: Line, source: str) -> Device:

@@ -28,7 +28,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.context import _kernel_devices as _devices
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, UNSTAMPED, kind_of
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
@@ -355,7 +355,7 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
         own = {row.event.line: row.event.alike + 1 for row in log.rows if len(hosts) < 2 or row.host == host}
         events = sum(own.values())
         text = f"the kernel's log has {count} lines, {events} of them on trouble of a device"
-        values: dict[str, float | str | None] = {"lines": float(count), "events": float(events)}
+        values: Values = {"lines": float(count), "events": float(events)}
         yield replace(fact("kernel-log", text, values, source, ends), host=host or None)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact
+from iodiag.formats.context._common import Values, fact, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _ROW = r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$"
@@ -32,20 +32,18 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     series: dict[str, list[float]] = {}
     own: list[Line] = []
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         match = re.match(_ROW, line.text)
         if match:
-            used = at + 1
+            used = at
             if match["key"] in _KEPT:
                 series.setdefault(_KEPT[match["key"]], []).append(float(match["value"]))
                 own.append(line)
-        elif line.text.strip() and not re.match(_EPOCH, line.text):
+        elif not re.match(_EPOCH, line.text):
             break
     if len(own) < 2:
         return None
-    worst: dict[str, float | str | None] = {
-        key: min(values) if key in _SMALLEST else max(values) for key, values in series.items()
-    }
+    worst: Values = {key: min(values) if key in _SMALLEST else max(values) for key, values in series.items()}
     samples = max(len(values) for values in series.values())
     said = "at most" if samples > 1 else ""
     parts = [f"{said} {worst[key]:g} kB {word}".strip() for key, word in _SPOKEN.items() if key in worst]

@@ -87,7 +87,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             seen.add(mount["mount"])
             rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
         elif (clock := _clock.parse_line(text)) is not None:
-            seconds = _seconds(clock)
+            seconds = _clock.moment(clock._replace(offset_s=None), "mdy")
             at += 1
             continue
         elif (heading := _heading(lines, at)) is not None:
@@ -119,14 +119,6 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return None
     table = SampleTable("nfs_mounts", _table(rows, source))
     return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
-
-
-def _seconds(clock: _clock.Clock) -> float:
-    """Seconds since 1970 of a clock line between two reports; NaN where it has no date."""
-    if clock.epoch is not None:
-        return clock.epoch
-    day = _clock.to_day(clock, "mdy")
-    return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
 
 
 def _heading(lines: Sequence[Line], at: int) -> tuple[list[str], int] | None:
