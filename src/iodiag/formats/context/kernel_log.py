@@ -361,22 +361,15 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
 
 def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     """The events, one row for each device that one is about."""
-    size = len(rows)
     dated = [row.time for row in rows if not math.isnan(row.time.seconds)]
     is_moment = all(time.is_moment for time in dated)
     # beside clocks of no zone a moment is what the host's clock showed, where its zone is known
     seconds = [
         t.seconds if is_moment or not t.is_moment else t.seconds + t.offset_s for t in (r.time for r in rows)
     ]
-    data = front_columns(
-        source,
-        np.array([row.event.line for row in rows], dtype=np.int64),
-        Texts.of(row.host or only for row in rows),
-        Times.of(np.round(np.array(seconds), 6), is_moment=is_moment and bool(dated)),
-        np.full(size, np.nan),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-    )
+    times = Times.of(np.round(np.array(seconds), 6), is_moment=is_moment and bool(dated))
+    hosts = Texts.of(row.host or only for row in rows)
+    data = front_columns(source, [row.event.line for row in rows], hosts, times)
     data["device"] = Texts.of(row.device for row in rows)
     data["kind"] = Texts.of(row.event.kind for row in rows)
     data["stamp"] = Texts.of(row.event.stamp for row in rows)
@@ -384,7 +377,7 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     data["boot_s"] = np.array([row.event.boot_s for row in rows])
     data["alike"] = np.array([row.event.alike for row in rows], dtype=np.float64)
     data["utc_offset_s"] = np.array([row.time.offset_s for row in rows])
-    return Table.of_columns(data, size)
+    return Table.of_columns(data, len(rows))
 
 
 def _stamp(match: re.Match[str] | None) -> str:

@@ -189,21 +189,18 @@ def _values(text: str, count: int) -> list[_Value] | None:
 
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
-    size = len(rows)
-    seconds = np.array([row.seconds for row in rows])
     front = front_columns(
         source,
-        np.array([row.line.number for row in rows], dtype=np.int64),
+        [row.line.number for row in rows],
         "",
-        Times.of(seconds),
+        Times.of(np.array([row.seconds for row in rows])),
         np.array(list(_lengths(rows))),
-        np.zeros(size, dtype=np.int64),
-        np.array([row.report for row in rows], dtype=np.int64),
-        np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
+        report=np.array([row.report for row in rows], dtype=np.int64),
+        since_boot=np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
     )
     front["mount"] = Texts.of(row.mount for row in rows)
     front["export"] = Texts.of(row.export for row in rows)
-    return Table.of_columns(front | columns_of([row.numbers for row in rows]), size)
+    return Table.of_columns(front | columns_of([row.numbers for row in rows]), len(rows))
 
 
 def _lengths(rows: Sequence[_Row]) -> Iterator[float]:

@@ -88,18 +88,16 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
 
 def _table(samples: Sequence[_Sample], source: str) -> Table:
     """A row per sample; `time` is in UTC where epochs were given, unknown otherwise."""
-    size = len(samples)
     epochs = np.array([np.nan if s.epoch is None else s.epoch for s in samples], dtype=np.float64)
     front = front_columns(
         source,
-        np.array([sample.line.number for sample in samples], dtype=np.int64),
+        [sample.line.number for sample in samples],
         "",
         Times.of(epochs, is_moment=bool((~np.isnan(epochs)).any())),
         np.diff(epochs, prepend=np.nan),
-        np.zeros(size, dtype=np.int64),
-        np.arange(size),
+        report=np.arange(len(samples)),
     )
-    return Table.of_columns(front | columns_of(list(_rows(samples))), size)
+    return Table.of_columns(front | columns_of(list(_rows(samples))), len(samples))
 
 
 def _rows(samples: Sequence[_Sample]) -> Iterator[dict[str, float]]:

@@ -25,6 +25,7 @@ from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
 from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
+from iodiag.formats.text.times.row_times import COUNT_RATES
 from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
@@ -36,10 +37,6 @@ from iodiag.table.times import Times, span
 _LINES_BEFORE = 5
 _MOST_LAYOUTS = 100
 _ABSURD = 1e100  # no counter comes near; keeps products finite
-_EVENTS = frozenset(
-    f"{what}_per_s"
-    for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
-)
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _IN_ROWS = frozenset(("avg-cpu", "disk", "cpu-load"))
 _TABLES = {"avg-cpu": "cpu", "cpu-load": "cpu"}
@@ -314,7 +311,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     unknown = [key for key in keys[1:] if key not in columns and key != group.name_key]
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
-    rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
+    rates_at = tuple(place for place, name in enumerate(names) if name in COUNT_RATES)
     rows = RowGroup(
         np.frombuffer(group.reports, dtype=np.int64),
         np.array(group.devices, dtype=object),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats.exports._sadf_tables import (
+    REPEATED,
     Export,
     Part,
     parse_number,
@@ -23,14 +24,13 @@ from iodiag.formats.exports._sadf_tables import (
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.model.capture import ParseNote, Source
-from iodiag.table.table import Bools, Floats, Ints
+from iodiag.table.table import Bools, Ints
 from iodiag.table.texts import Texts
 
 Value = str | float | None
 
 _ABSURD = 1e100  # no counter comes near; keeps products finite
 _MOST_LAYOUTS, _MOST_NOTES = 1000, 200
-_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
 _GAP = "this sample begins later than the one before it ends: lines between them may be lost"
 _AGAIN = "a second row of the same item in one sample: lines between two samples are lost; left out"
 
@@ -174,9 +174,8 @@ class Gathered:
             self.intervals[-1] = _number(members.get("interval"))
 
     def add_restart(self, members: Mapping[str, Value]) -> None:
-        cpus = _number(members.get("cpu_count"))
         if self.hosts:
-            self.hosts[-1].restarts.append((self._stamp(members), int(cpus) if 0 < cpus < 1e6 else None))
+            self.hosts[-1].restarts.append((self._stamp(members), _cpus(members.get("cpu_count"))))
 
     def set_fact(self, name: str, value: Value) -> bool:
         """Take what is said of the host; False where it is nothing that is kept."""
@@ -188,8 +187,7 @@ class Gathered:
         elif name == "release":
             host.kernel = _word(value)
         else:
-            cpus = _number(value)
-            host.cpus = int(cpus) if 0 < cpus < 1e6 else None
+            host.cpus = _cpus(value)
         return True
 
     def add(self, group: str, members: Mapping[str, Value], at: int) -> bool:
@@ -298,7 +296,7 @@ def _is_again(rows: _Rows) -> Bools:
     own = [column for name, column in sorted(rows.words.items())]
     seen: set[tuple[object, ...]] = set()
     result = np.zeros(len(rows.places), dtype=np.bool_)
-    if rows.section.key_tokens.keys() & _REPEATED:
+    if rows.section.key_tokens.keys() & REPEATED:
         return result
     for at, key in enumerate(zip(rows.samples, *own, strict=True)):
         result[at] = key in seen
@@ -320,10 +318,7 @@ def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
 
     sadf prints no row for the record behind a restart, so a sample of the same second stands before it.
     """
-    host_of = (
-        np.frombuffer(samples.host_of, dtype=np.int64) if len(samples.host_of) else np.empty(0, np.int64)
-    )
-    seconds = np.frombuffer(samples.seconds) if len(samples.seconds) else np.empty(0)
+    host_of, seconds = np.array(samples.host_of, dtype=np.int64), np.array(samples.seconds)
     segment_of = np.zeros(len(host_of), dtype=np.int64)
     kernels: dict[int, str] = {}
     cpus: dict[int, int] = {}
@@ -345,11 +340,7 @@ def _parts(
 ) -> Iterator[Part]:
     """The rows of one group of names; sadf's memory holds what sar prints as two sections."""
     numeric = [name for name in rows.names if name not in rows.word_columns]
-    numbers = (
-        np.frombuffer(rows.numbers).reshape(len(rows.places), len(numeric))
-        if numeric
-        else np.empty((len(rows.places), 0))
-    )
+    numbers = np.array(rows.numbers, dtype=np.float64).reshape(len(rows.places), len(numeric))
     sample = np.frombuffer(rows.samples, dtype=np.int64)
     host_of = np.frombuffer(samples.host_of, dtype=np.int64)[sample]
     hosts = Texts.coded(host_of, [host.name for host in samples.hosts])
@@ -364,8 +355,8 @@ def _parts(
                 tokens=tuple(found.values()),
                 lines=lines_of(np.frombuffer(rows.places, dtype=np.int64)),
                 hosts=hosts,
-                seconds=_of_samples(samples.seconds, sample),
-                interval=_of_samples(samples.intervals, sample),
+                seconds=np.frombuffer(samples.seconds)[sample],
+                interval=np.frombuffer(samples.intervals)[sample],
                 segment=segment_of[sample],
                 numbers=numbers[:, list(found)],
                 words=words,
@@ -374,15 +365,15 @@ def _parts(
         samples.unknown.setdefault(name, int(rows.places[0]))
 
 
-def _of_samples(values: array[float], sample: Ints) -> Floats:
-    result: Floats = np.frombuffer(values)[sample]
-    return result
-
-
 def _number(value: Value) -> float:
     """A number, NaN where it is none. Numbers are alone in their quotes, so a comma is a decimal sign."""
     found = parse_number(value, True) if isinstance(value, str) else value
     return found if found is not None and abs(found) < _ABSURD else float("nan")
+
+
+def _cpus(value: Value) -> int | None:
+    count = _number(value)
+    return int(count) if 0 < count < 1e6 else None
 
 
 def _word(value: Value) -> str:

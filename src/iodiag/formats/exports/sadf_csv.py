@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, settle_zone, tables
+from iodiag.formats.exports._sadf_tables import (
+    NAMES,
+    REPEATED,
+    Export,
+    Part,
+    parse_number,
+    settle_zone,
+    tables,
+)
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.rows.misplaced_rows import INTERFACE
@@ -48,7 +56,6 @@ _MOST_LAYOUTS = 1000
 _NO_ROW = "not a whole row of the header above it"
 _OTHER_HEADER = "by its time this row is of another section, whose header is lost or changed places"
 _NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
-_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 _MATRIX = "CPU*"
 """The word that 12.5.6 and later print for any number of columns, one per CPU."""
 
@@ -57,7 +64,6 @@ _MOST_WORDS = 5000
 _INTEGER = re.compile(r"-?\d{1,9}")
 _NUMBERED = ("cpu", "interrupt", "tty", "fan", "sensor", "input", "battery", "bus")
 _REPEATS = ("bus",)
-_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
 _RATE = r"\s*-?\d+[.,]\d+\s*"
 _STEPS_PER_FIELD = 8
 
@@ -127,7 +133,7 @@ def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
         numbers, is_bad = lines.floats_of(fields[[_FRONT + at for at in plan.values_at]])
         is_bad |= _is_damaged(lines, plan, chosen, fields)
         words = {
-            name: lines.words(fields[_FRONT + at], _NAMES.get(name, {})) for name, at in plan.words_at.items()
+            name: lines.words(fields[_FRONT + at], NAMES.get(name, {})) for name, at in plan.words_at.items()
         }
         yield _part(lines, plan, chosen, fields, numbers, words, is_bad)
 
@@ -206,7 +212,7 @@ def _is_no_item(plan: _Plan, block: Ints, fields: pd.DataFrame) -> Bools:
 
     What -h prints is cut by such proofs already.
     """
-    if fields.shape[1] == _FRONT or plan.section.key_tokens.keys() & _REPEATED:
+    if fields.shape[1] == _FRONT or plan.section.key_tokens.keys() & REPEATED:
         return np.zeros(len(fields), dtype=np.bool_)
     own = fields[[0, 2, *(_FRONT + place for place in plan.words_at.values())]].assign(block=block)
     # a line that stands there twice is the same row
@@ -251,7 +257,7 @@ def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[P
         words = {
             name: lines.words(
                 pd.Series([f.words[piece.first + at] for _, piece, f in found], dtype="str"),
-                _NAMES.get(name, {}),
+                NAMES.get(name, {}),
             )
             for name, at in plan.words_at.items()
         }

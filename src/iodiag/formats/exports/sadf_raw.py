@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, tables
+from iodiag.formats.exports._sadf_tables import NAMES, Export, Part, parse_number, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.structure.blocks import CLASS, Classes
@@ -58,7 +58,6 @@ _TICKS = ("rd_ticks", "wr_ticks", "dc_ticks")
 
 _WORD_LABELS = frozenset(word for s in SECTIONS for word in (*s.key_tokens, *s.label_tokens))
 _MOST_LAYOUTS = 1000
-_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 
 
 @dataclass
@@ -244,7 +243,7 @@ def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list
 
 def _named(name: str, words: Sequence[str]) -> Texts:
     """A column of words as sar's text has them."""
-    called = _NAMES.get(name, {})
+    called = NAMES.get(name, {})
     return Texts.of(called.get(word.strip(), word.strip()) for word in words)
 
 

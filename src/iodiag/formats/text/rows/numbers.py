@@ -154,7 +154,7 @@ class Tokens:
             known: dict[str, tuple[float, float, bool]] = {}
             for place, word in zip(places.tolist(), self.words(flat[places]), strict=True):
                 if word not in known:
-                    known[word] = odd_number(word, True)
+                    known[word] = odd_number(word)
                 values[place], suffix[place], bad[place] = known[word]
         return Numbers(
             value=values.reshape(shape),
@@ -287,7 +287,7 @@ def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:
     return _Plain(values, odd, comma, (signs > 0) & ~comma, decimals, digits > _EXACT_DIGITS)
 
 
-def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
+def odd_number(word: str) -> tuple[float, float, bool]:
     """Value, bytes per unit of its suffix (or NaN), and whether the word is no number at all."""
     if _DECIMAL.fullmatch(word):
         return float(word), math.nan, False
@@ -297,7 +297,7 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
     if not match or not (match[2] or match[4]):
         return math.nan, math.nan, True
     sign, whole, mark, fraction, suffix = match.groups()
-    if mark == "," and fraction and (not decimal_comma or len(fraction) > _MOST_COMMA_DECIMALS):
+    if mark == "," and fraction and len(fraction) > _MOST_COMMA_DECIMALS:
         return math.nan, math.nan, True
     value = float(f"{sign}{whole or 0}.{fraction or 0}")
     return value, HUMAN_BYTES.get(suffix, math.nan), False
@@ -305,7 +305,7 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
 
 def is_value(word: str) -> bool:
     """Whether a word is a printed value (nan and a dash included)."""
-    return not odd_number(word, True)[2]
+    return not odd_number(word)[2]
 
 
 def is_figure(word: str) -> bool:

@@ -172,8 +172,7 @@ class _Round(NamedTuple):
     def _block(self, block: Block, back: int) -> Hashable:
         """What tells a block from others of its round, lines counted from the round's start."""
         spots = tuple(self._spot(line, back) for line in (block.header, block.first, block.last))
-        shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed, block.phase)
-        return spots, id(block.layout), id(block.origin), block.clock is None, shape
+        return spots, id(block.layout), id(block.origin), block.clock is None, block.shape
 
     def _is_settled(self) -> bool:
         """Whether each visited line of the round was a header, a clock, or a row that is the same in all.
@@ -203,9 +202,8 @@ class _Round(NamedTuple):
         return _times_of(self.found.text, np.concatenate(([line], self._lines(line, rounds))))
 
     def _repeat(self, block: Block, rounds: int, steps: int, times: dict[int, _Times]) -> None:
-        clock = (
-            times[self._clock_spot(block)] if block.clock else _Times((), np.empty(0, np.int64), np.empty(0))
-        )
+        unclocked = _Times((), np.full(rounds, -1), np.zeros(rounds))
+        clock = times[self._clock_spot(block)] if block.clock else unclocked
         self.found.repeats.append(
             Repeat(
                 block=block,

@@ -57,6 +57,12 @@ class RowGroup(NamedTuple):
     means_at: tuple[int, ...] = ()
     step: float = 0.01
 
+    def only(self, chosen: npt.NDArray[np.bool_]) -> RowGroup:
+        """Some of the rows."""
+        return self._replace(
+            report=self.report[chosen], items=self.items[chosen], numbers=self.numbers[chosen]
+        )
+
 
 class Ends(NamedTuple):
     """The end of every report in seconds, NaN without a clock; since 1970 where `is_dated`.
@@ -196,16 +202,10 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
     tried = [later, np.concatenate((first, later))]
     if reports is not None:
         # the first report of a phase may be an average since boot
-        own = [_rates([_only(rows, some) for rows in groups], False) for some in (reports, reports[1:])]
-        tried[:0] = own
+        some = (reports, reports[1:])
+        tried[:0] = [_rates([rows.only(np.isin(rows.report, own)) for rows in groups], False) for own in some]
     found = (_clock.grid_interval(rates) for rates in tried)
     return next((length for length in found if not np.isnan(length)), float("nan"))
-
-
-def _only(rows: RowGroup, reports: Ints) -> RowGroup:
-    """The rows of some reports."""
-    is_own = np.isin(rows.report, reports)
-    return rows._replace(report=rows.report[is_own], items=rows.items[is_own], numbers=rows.numbers[is_own])
 
 
 def may_be_since_boot(
@@ -309,7 +309,7 @@ def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
 
 def _numbered_from(rows: RowGroup, reports: Ints) -> RowGroup:
     """The rows of some reports, which are numbered from 0."""
-    own = _only(rows, reports)
+    own = rows.only(np.isin(rows.report, reports))
     return own._replace(report=own.report - reports[0])
 
 
