@@ -115,26 +115,17 @@ def mapper_name(group: str, volume: str) -> str:
 
 
 _LEVELS = {
-    "mirror": "raid1",
-    "stripe": "striped",
-    "thin-pool": "thin-pool",
-    "thin": "thin",
-    "crypt": "crypt",
-    "luks": "crypt",
-    "mpath": "multipath",
-    "multipath": "multipath",
-    "snapshot-origin": "snapshot-origin",
+    **{"mirror": "raid1", "stripe": "striped", "luks": "crypt", "mpath": "multipath"},
+    **{word: word for word in ("linear", "striped", "snapshot", "snapshot-origin", "crypt", "multipath")},
+    **{word: word for word in ("thin", "thin-pool", "cache", "cache-pool", "writecache", "vdo", "vdo-pool")},
 }
-_PLAIN_LEVELS = ("linear", "striped", "snapshot", "cache", "cache-pool", "writecache", "vdo", "vdo-pool")
 
 
 def level_of(word: str) -> str | None:
     """The RAID or mapping level behind a segment type or target: raid5_ls → raid5; None if unknown."""
     word = word.strip().lower()
     raid = re.match(r"raid(10|[014-6])(_|\b)", word)
-    if raid:
-        return f"raid{raid[1]}"
-    return word if word in _PLAIN_LEVELS else _LEVELS.get(word)
+    return f"raid{raid[1]}" if raid else _LEVELS.get(word)
 
 
 class Column(NamedTuple):

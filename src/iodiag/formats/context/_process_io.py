@@ -27,13 +27,15 @@ class Process:
     write_kb: float | None = None
     extra: dict[str, float] = field(default_factory=dict)
 
-    def add(self, line: Line, read_kb: float | None, write_kb: float | None) -> None:
-        """Count one more sample of it."""
+    def add(self, line: Line, read_kb: float | None, write_kb: float | None, delay: float | None) -> None:
+        """Count one more sample of it; `delay` is in clock ticks."""
         self.last = line
         if read_kb is not None:
             self.read_kb = (self.read_kb or 0.0) + read_kb
         if write_kb is not None:
             self.write_kb = (self.write_kb or 0.0) + write_kb
+        if delay:
+            self.extra["io_delay_ticks"] = self.extra.get("io_delay_ticks", 0.0) + delay
 
 
 class Measure(NamedTuple):

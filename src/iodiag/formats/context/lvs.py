@@ -187,12 +187,9 @@ def _legs(row: _Row) -> Iterator[str]:
 
 
 _ATTRIBUTES = {
-    "r": "raid",
-    "R": "raid",
-    "m": "raid1",
-    "M": "raid1",
-    "s": "snapshot",
-    "S": "snapshot",
+    **dict.fromkeys("rR", "raid"),
+    **dict.fromkeys("mM", "raid1"),
+    **dict.fromkeys("sS", "snapshot"),
     "t": "thin-pool",
     "V": "thin",
     "C": "cache",

@@ -14,17 +14,11 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _ROW = r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$"
 _EPOCH = r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$"
-_KEPT = {
-    "MemTotal": "memory_kb",
-    "MemFree": "free_kb",
-    "MemAvailable": "available_kb",
-    "Cached": "cached_kb",
-    "Dirty": "dirty_kb",
-    "Writeback": "writeback_kb",
-    "SwapTotal": "swap_kb",
-    "SwapFree": "swap_free_kb",
-    "SwapCached": "swap_cached_kb",
-}
+_WORDS = """
+MemTotal=memory MemFree=free MemAvailable=available Cached=cached Dirty=dirty Writeback=writeback
+SwapTotal=swap SwapFree=swap_free SwapCached=swap_cached
+"""
+_KEPT = {key: f"{name}_kb" for key, name in (pair.split("=") for pair in _WORDS.split())}
 _SMALLEST = ("free_kb", "available_kb", "swap_free_kb")
 
 

@@ -132,9 +132,8 @@ def _take_json(listing: _Listing, row: Mapping[str, Any], line: Line) -> None:
         return
     name = program(str(words.get("command", words.get("cmd", ""))) or "?")
     process = listing.samples.setdefault(f"{pid} {name}", Process(name, pid, line, line))
-    process.add(line, *(size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s")))
-    if delay := parse_number(str(words.get("iodelay", ""))):
-        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
+    read, write = (size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s"))
+    process.add(line, read, write, parse_number(str(words.get("iodelay", ""))))
 
 
 def _basis(listing: _Listing) -> str:
@@ -172,10 +171,9 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     name = program(cells[header.width])
     process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
     # -1.00, which pidstat prints where it may not look, is no size
-    process.add(line, *(size_kb(cells[header.places[word]], "K") for word in ("kB_rd/s", "kB_wr/s")))
+    read, write = (size_kb(cells[header.places[word]], "K") for word in ("kB_rd/s", "kB_wr/s"))
     delay = parse_number(cells[header.places["iodelay"]]) if "iodelay" in header.places else None
-    if delay:
-        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
+    process.add(line, read, write, delay)
     if not is_average:
         listing.clocks.add((listing.tables, match["lead"]))
     return True

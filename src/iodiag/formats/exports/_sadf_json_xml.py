@@ -6,6 +6,7 @@ prints (`rxkB`, `util-percent`). Nearly all follow from sar's tokens by rule; th
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,54 +37,23 @@ _AGAIN = "a second row of the same item in one sample: lines between two samples
 
 _BY_NAME = {section.name: section for section in SECTIONS}
 
-_GROUPS = {
-    "cpu": "cpu-load cpu-load-all cpu",
-    "tasks": "process-and-context-switch processes context-switch",
-    "interrupts": "interrupts irq",
-    "swapping": "swap-pages",
-    "paging": "paging",
-    "io": "io",
-    "memory": "memory",
-    "hugepages": "hugepages",
-    "kernel tables": "kernel",
-    "queue": "queue",
-    "serial": "serial tty",
-    "disk": "disk disk-device",
-    "network": "net-dev",
-    "network errors": "net-edev",
-    "nfs client": "net-nfs",
-    "nfs server": "net-nfsd",
-    "sockets": "net-sock",
-    "ip": "net-ip",
-    "ip errors": "net-eip",
-    "icmp": "net-icmp",
-    "icmp errors": "net-eicmp",
-    "tcp": "net-tcp",
-    "tcp errors": "net-etcp",
-    "udp": "net-udp",
-    "sockets6": "net-sock6",
-    "ip6": "net-ip6",
-    "ip6 errors": "net-eip6",
-    "icmp6": "net-icmp6",
-    "icmp6 errors": "net-eicmp6",
-    "udp6": "net-udp6",
-    "fibre channel": "fchosts fchost",
-    "softnet": "softnet",
-    "cpu frequency": "cpu-frequency cpufreq",
-    "weighted cpu frequency": "cpu-weighted-frequency cpuwfreq",
-    "fan": "fan-speed fan",
-    "temperature": "temperature temp",
-    "voltage": "voltage-input in",
-    "battery": "battery bat",
-    "usb": "usb-devices usb",
-    "filesystem": "filesystems filesystem",
-    "pressure cpu": "psi-cpu",
-    "pressure io": "psi-io",
-    "pressure memory": "psi-mem",
-}
-
+_GROUPS = """
+cpu: cpu-load cpu-load-all cpu / tasks: process-and-context-switch processes context-switch
+interrupts: interrupts irq / swapping: swap-pages / paging: paging / io: io / memory: memory
+hugepages: hugepages / kernel tables: kernel / queue: queue / serial: serial tty / disk: disk disk-device
+network: net-dev / network errors: net-edev / nfs client: net-nfs / nfs server: net-nfsd / sockets: net-sock
+ip: net-ip / ip errors: net-eip / icmp: net-icmp / icmp errors: net-eicmp / tcp: net-tcp
+tcp errors: net-etcp / udp: net-udp / sockets6: net-sock6 / ip6: net-ip6 / ip6 errors: net-eip6
+icmp6: net-icmp6 / icmp6 errors: net-eicmp6 / udp6: net-udp6 / fibre channel: fchosts fchost
+softnet: softnet / cpu frequency: cpu-frequency cpufreq
+weighted cpu frequency: cpu-weighted-frequency cpuwfreq / fan: fan-speed fan / temperature: temperature temp
+voltage: voltage-input in / battery: battery bat / usb: usb-devices usb / filesystem: filesystems filesystem
+pressure cpu: psi-cpu / pressure io: psi-io / pressure memory: psi-mem
+"""
 _SECTION_OF: Mapping[str, SarSection] = {
-    group: _BY_NAME[name] for name, groups in _GROUPS.items() for group in groups.split()
+    group: _BY_NAME[name]
+    for name, _, groups in (entry.partition(": ") for entry in re.split(" / |\n", _GROUPS.strip()))
+    for group in groups.split()
 }
 """The section that a JSON key or an XML element stands for."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -168,9 +168,12 @@ class Tokens:
 
 
 class _Usual(NamedTuple):
-    """What tokens say that are digits, or digits with two behind a decimal sign; `is_usual` tells which."""
+    """What tokens say that are digits, or digits with two behind a decimal sign; `is_usual` tells which.
 
-    values: Floats
+    `values` are those of the digits alone, or with the sign, as each function says.
+    """
+
+    values: npt.NDArray[Any]
     has_point: Bools
     has_comma: Bools
     is_usual: Bools
@@ -190,7 +193,7 @@ def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
         low = _eight(text, ends[wide], np.full(len(wide), _WORD))
         high = _eight(text, ends[wide] - _WORD, widths[wide] - _WORD)
         has_sign = low.has_point | low.has_comma
-        mantissa[wide] = high.digits * np.where(has_sign, 1e7, 1e8) + low.digits
+        mantissa[wide] = high.values * np.where(has_sign, 1e7, 1e8) + low.values
         is_exact = widths[wide] - has_sign <= _EXACT_DIGITS
         is_usual[wide] = low.is_usual & high.is_usual & is_exact & ~(high.has_point | high.has_comma)
         point[wide], comma[wide] = low.has_point, low.has_comma
@@ -201,17 +204,8 @@ def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
     return _Usual(mantissa, point, comma, is_usual)
 
 
-class _Eight(NamedTuple):
-    """The digits of tokens of at most eight bytes as one number, and the decimal sign before the last two."""
-
-    digits: npt.NDArray[np.uint64]
-    has_point: Bools
-    has_comma: Bools
-    is_usual: Bools
-
-
-def _eight(text: Text, ends: Ints, widths: Ints) -> _Eight:
-    """Digits of tokens that are nothing else, but for a decimal sign in front of the last two.
+def _eight(text: Text, ends: Ints, widths: Ints) -> _Usual:
+    """The digits as one number of tokens of at most eight bytes that are nothing else, but for that sign.
 
     All eight bytes that end with a token are one unsigned number, its last byte the highest. Shifting
     clears what stands in front of the token and closes the gap of the sign; each of three
@@ -249,7 +243,7 @@ def _eight(text: Text, ends: Ints, widths: Ints) -> _Eight:
         word *= factor
         word >>= shift
         word &= kept
-    return _Eight(word, has_point, has_comma, is_usual)
+    return _Usual(word, has_point, has_comma, is_usual)
 
 
 def _least(numbers: Ints) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
+from iodiag.formats.text.structure.blocks import ClockSequence
 from iodiag.model.units import KB_PER_SECTOR
 from iodiag.table.table import Floats, Ints
 
@@ -73,21 +74,6 @@ class Ends(NamedTuple):
     seconds: Floats
     is_dated: bool
     is_aware: bool
-
-
-class ClockSequence(NamedTuple):
-    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
-
-    clocks: Sequence[Clock]
-    at: Ints
-    later: Floats
-
-    @classmethod
-    def of(cls, clocks: Sequence[Clock | None]) -> ClockSequence:
-        """Clocks as they stand."""
-        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
-        known = [clock for clock in clocks if clock is not None]
-        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
 
 
 class Seconds(NamedTuple):

@@ -12,11 +12,11 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
+from iodiag.formats.text.structure.blocks import Block, Blocks, ClockSequence, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
-from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
+from iodiag.formats.text.times.report_times import Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
 from iodiag.table.table import Bools, Floats, Ints, repeated
 
