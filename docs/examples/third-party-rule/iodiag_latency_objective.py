@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -57,7 +57,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
             ),
         ),
         cannot_know=("how the latency of single requests is spread: the counters hold means alone",),
-        **when(rows),
+        **time_fields(rows),
     )
 
 

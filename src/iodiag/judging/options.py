@@ -61,7 +61,7 @@ def check(options: Options) -> None:
 
 
 def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
-    """A bound in time; a time of day alone gets the date 1970-01-01, which means any day."""
+    """A bound in time, in the zone it names if any; a time of day alone gets 1970-01-01: any day."""
     if text is None:
         return None
     import pandas as pd
@@ -71,10 +71,11 @@ def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
     if (seconds := parse_time(text)) is not None:
         return pd.Timestamp(seconds, unit="s")
     try:
-        bound = pd.Timestamp(text)
+        if text[:4].isdigit():  # pandas gives a clock without a date the date of today
+            return pd.Timestamp(text)
     except ValueError:
-        raise ConfigError(f"--{option} {text!r} is not a time; write 14:30, or 2026-11-20T14:30") from None
-    return bound.tz_convert("UTC").tz_localize(None) if bound.tz is not None else bound
+        pass
+    raise ConfigError(f"--{option} {text!r} is not a time; write 14:30, or 2026-11-20T14:30")
 
 
 def zone(name: str | None) -> str | None:

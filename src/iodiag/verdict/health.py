@@ -53,9 +53,9 @@ SELDOM = 2 * IDLE_IOS_PER_S
 AS_MUCH = 1.5
 """Times the requests of another state up to which it is as much."""
 
-LIKE, SLOWED = 1.25, 5.0
-"""How far apart rates and sizes of one load are; and times its latency that no chance of a few samples makes:
-a cache answers in 0.1 to 1 ms, a disk in 5 to 15."""
+LIKE, SLOWED = 1.25, 2.0
+"""How far apart rates and sizes of one load are; and times its latency from which it is not the same device:
+a doubling is no noise (as for a step in the latency behind a device)."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""

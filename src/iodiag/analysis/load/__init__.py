@@ -1,1 +1,1 @@
-"""How loaded a device is and what it can do: load levels, limits, classes, stalls."""
+"""How loaded a device is and what it can do: load levels, baselines, limits and stalls."""

@@ -179,11 +179,14 @@ def _select(samples: Table | None, selection: Selection) -> Table | None:
 def _compare(times: Times, bound: pd.Timestamp) -> Floats:
     """Sign of time minus bound; rows without a clock count as before any bound.
 
-    A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
+    A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day. One with a
+    zone is compared as an instant; by the clock that it shows where the rows' zone is not known.
     """
     local = times.in_pandas()
     if local.tz is not None:
+        bound = bound if bound.tz is None else bound.tz_convert(local.tz)
         local = local.tz_localize(None)
+    bound = bound.tz_localize(None)
     if bound.year == 1970:
         seconds = (local - local.normalize()).total_seconds()
         difference = seconds - (bound - bound.normalize()).total_seconds()
