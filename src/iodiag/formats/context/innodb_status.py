@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, parse_number
+from iodiag.formats.context._common import Values, fact, first_numbers
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
@@ -41,7 +41,7 @@ _END = f"END OF {_MONITOR}"
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     """The block up to its end mark; where that is cut off, up to the last line that was known."""
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     own: list[Line] = []
     active = prepared = commits = used = 0
     is_seen = False
@@ -61,14 +61,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         active += bool(transaction)
         prepared += bool(transaction and transaction["state"])
         commits += bool(re.match(_THREAD, text) and re.search(_COMMIT, text))
-        found = {
-            name: parse_number(m[1])
-            for name, p in _VALUES.items()
-            if name not in values and (m := re.match(p, text))
-        }
-        values.update(found)
-        if found:
-            own.append(line)
+        found, here = first_numbers({n: p for n, p in _VALUES.items() if n not in values}, [line])
+        values |= found
+        own += here
         used = at + 1 if found or transaction else used
     if not own or not is_seen:
         return None
