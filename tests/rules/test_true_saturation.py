@@ -560,6 +560,13 @@ def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_
     assert finding.severity == severity
 
 
+@pytest.mark.parametrize(("iowait", "severity"), [(50.0, "warning"), (2.0, "notice")])
+def test_a_stream_in_all_samples_is_not_held_against_itself(run, iowait, severity):
+    cpu = {"%user": 5.0, "%iowait": iowait, "%idle": 95 - iowait}
+    (finding,) = found(run(iostat([{"sda": stream(100, 90)}] * 3, cpu, cpus=16)))
+    assert finding.severity == severity
+
+
 @pytest.mark.parametrize(
     ("other", "words", "severity"),
     [

@@ -298,7 +298,10 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     if load.level.size_kb < limits.stream or not is_at_speed:
         return False
     cpu = view.cpu_at(load.level.rows)
-    others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
+    rest = series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])]
+    if cpu is not None and view.cpus is not None and not len(rest):
+        return not do_several_wait(view, load.level.rows)
+    others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
         # what the page cache merges, with a queue that a device takes at once, is written at its pace
         is_merged = load.level.size_kb >= limits.merged and _merges(load.level.rows) >= limits.merges
