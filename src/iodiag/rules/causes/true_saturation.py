@@ -88,7 +88,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
 
-    for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
+    for found in with_verdict(
+        view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
+    ):
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
