@@ -111,8 +111,8 @@ LEAST_BUSY = 0.05
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
 _MOSTLY_BUSY_PCT, _DEEP = 50.0, 4.0
-"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of a
-whole sample hides."""
+"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of
+a whole sample hides."""
 
 
 def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
