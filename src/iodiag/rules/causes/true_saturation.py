@@ -12,7 +12,7 @@ what waits above it; of devices that do and wait alike, the one that holds most,
 it falls short of a threshold by less than they differ.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
-somebody may wait for them; or for half a second and more in a queue of eight and more while the CPUs do little
+somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
 but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
@@ -89,7 +89,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
 
-    for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
+    for found in with_verdict(
+        view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
+    ):
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 

@@ -53,12 +53,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _unwritten(view: View, limits: Limits) -> Finding | None:
     """Whether much stays dirty while hardly any of it is written, though far more was before."""
     memory, paging = view.samples("memory"), view.samples("paging")
-    if (
-        memory is None
-        or paging is None
-        or {"memory", "paging"} & view.average_only
-        or "dirty_kb" not in memory
-    ):
+    if memory is None or paging is None or {"memory", "paging"} & view.average_only:
+        return None
+    if "dirty_kb" not in memory:
         return None
     own, other = paired(memory, paging)
     memory, written = memory[own], paging.floats("pgpgout_kb_per_s")[other]
