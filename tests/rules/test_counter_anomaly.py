@@ -97,6 +97,11 @@ def test_a_rate_that_size_and_svctm_contradict_is_not_believed(report_of, writes
     assert "2.99 s" not in told
 
 
+def test_a_request_in_a_hundred_seconds_is_no_rate_that_anything_contradicts(report_of):
+    row = "sdb 0.00 0.00 0.00 0.01 0.00 0.00 1.00 0.00 0.40 0.40 0.00\n"
+    assert not found(report_of((HEAD + row) * 3, rules=[RULE]))
+
+
 @pytest.mark.parametrize(
     ("counted", "wait", "is_told"),
     [(0.32, 0.7, True), (1.3, 0.7, False), (20.0, 80.0, False)],
@@ -250,3 +255,11 @@ def test_a_wrapped_counter_of_bytes_spoils_bytes_alone_where_the_others_agree(re
     assert ("57 ms each, 72 % busy" in report.headline) == is_kept
     told = [f.summary for f in report.findings if f.rule == "counter-anomaly"]
     assert any("bytes and sizes are left out" in text for text in told) == is_kept
+
+
+@pytest.mark.parametrize(("kb", "is_told"), [(1900000.0, True), (81000.0, False)])
+def test_a_layer_that_moves_far_more_than_its_only_disk(report_of, kb, is_told):
+    equal = {"nvme0n1": load(500, 1, size=128), "dm-1": load(500, 1, size=128)}
+    beyond = {"nvme0n1": load(620, 1, size=128), "dm-1": load(20000, 1, size=4) | {"rkB/s": kb}}
+    report = report_of(iostat([equal] * 3 + [beyond]), rules=[RULE])
+    assert ("the only disk below it" in said(report)) is is_told

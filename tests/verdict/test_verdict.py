@@ -838,3 +838,33 @@ def test_all_disks_together_are_told_where_none_is_named():
     said = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="sar.txt")]).headline
     assert "all of them together served 120 requests/s and 2.0 MB/s on average, up to 380 requests/s" in said
     assert "iowait is at most 2.5 %, and the load average 0.02" in said
+
+
+RUN_CPU = (
+    "10:20:30 AM CPU %user %nice %system %iowait %steal %idle\n"
+    "Average: all {user} 9.10 3.20 {iowait} 0.00 {idle}\n\n"
+)
+RUN_DISK = (
+    "10:20:30 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+    "Average: dev8-0 {rate} 9000.00 2000.00 91.67 0.21 {wait} 0.40 {util}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_bounded"),
+    [({}, True), ({"util": 60.0}, False), ({"iowait": 22.0, "idle": 0.0}, False), ({"wait": 90.0}, False)],
+    ids=["little", "busy", "iowait", "slow"],
+)
+def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
+    numbers = {"user": 70.0, "iowait": 2.7, "idle": 15.0, "rate": 120.0, "wait": 1.75, "util": 4.8} | changes
+    report = report_of((RUN_CPU + RUN_DISK).format(**numbers))
+    assert report.verdict.state == "unknown"
+    assert ("Over the run storage was not the limit" in report.headline) is is_bounded
+    assert f"the CPUs were {numbers['user'] + 12.3:.0f} % busy" in report.headline
+    assert "say nothing about the present" not in report.headline
+
+
+def test_rows_since_boot_are_no_samples():
+    since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
+    (device,) = report_of(since_boot, since_boot.replace("0.50", "0.90")).states
+    assert "samples" not in device.text

@@ -327,8 +327,11 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
 
 def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
     """Whether it may serve all that is in flight at once, and is slow at that: a queue is not shown."""
-    is_slow = state.latency_ms > usual_ms(series, state.size_kb, state.rate)
-    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and is_slow
+    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and _is_slow(series, state)
+
+
+def _is_slow(series: DeviceSeries, state: State) -> bool:
+    return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 
 def _asked(view: View, series: DeviceSeries) -> str:
@@ -375,7 +378,8 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
-        return (
+        bounds = next((said for view in averaged if (said := _of_run(view))), "")
+        return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             "which say nothing about the present."
         ), f"Capture samples: `{settled_by}`"
@@ -399,13 +403,54 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     return f"This capture is not enough: {_why(views)}.", more
 
 
+def _of_run(view: View) -> str:
+    """What averages over a run bound: a device that was busy for a share of it held it up for no longer.
+
+    Empty where they are since boot, or of no device that did anything.
+    """
+    used = [one for one in without_parts(view.devices) if has_traffic(one) and not one.is_untimed]
+    if not used or len(view.since_boot.get("disk", ())):
+        return ""
+    series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "util")))
+    shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
+    iowait, queue = shares.iowait if shares else 0.0, view.samples("queue")
+    is_little = all(_is_seldom(one) for one in used)
+    is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD / 2
+    values: Values = {"name": series.name, "did": text_of(_busiest(series), len(series.samples), "averages")}
+    text = "{name} ({did})"
+    if shares:
+        text += "; the CPUs were {busy:.0f} % busy, iowait {iowait:.1f} %"
+        values |= {"busy": shares.busy, "iowait": iowait}
+        if queue is not None and (runs := weighted.mean(queue, "run_queue", "queue")) >= 1:
+            text, values["runs"] = text + ", and {runs:.0f} tasks wanted to run", runs
+    if not is_little:
+        return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
+    return say(
+        "Over the run storage was not the limit: the busiest device was "
+        + text
+        + ". That does not prove health: "
+        "stalls that are short beside the run do not show in its averages.",
+        values,
+    )
+
+
+def _is_seldom(series: DeviceSeries) -> bool:
+    """Whether averages show a device at work for a small part of the run, and answering in time."""
+    is_seldom = bool((series.samples.floats("util") <= SELDOM).all())
+    return is_seldom and _busiest(series).kind != "stuck" and not _is_slow(series, _busiest(series))
+
+
+SELDOM, LITTLE_IOWAIT = 0.2, 10.0
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
+
+
 def _on_average(views: Sequence[View]) -> str:
     """What the device that did most did on average, in brackets; empty where none did anything."""
     used = [one for view in views for one in view.devices if has_traffic(one)]
     if not used:
         return ""
     series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "ios_per_s")))
-    return f" ({series.name}: {text_of(_busiest(series), len(series.samples))})"
+    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
 
 
 def _unseen(view: View) -> list[str]:

@@ -93,7 +93,7 @@ def _derived(disk: Table) -> Columns:
     found: Columns = {}
     for step in (
         _wrapped,
-        _reads_alone,
+        _one_way_alone,
         _totals,
         _other_rates,
         _directions,
@@ -139,26 +139,36 @@ _AGREE, _LEAST_TOLD = 0.02, 0.2
 """How near two numbers of a sample are that say the same, and the least of them that their digits tell."""
 
 
-def _reads_alone(disk: Table) -> Columns:
-    """Totals where nothing is printed of writes, and reads hold all of the queue by rate times latency.
+def _one_way_alone(disk: Table) -> Columns:
+    """Totals where nothing is printed of one direction, and the other one is all that is counted.
 
-    Writes may have completed, but none worth a twentieth of what is in flight.
+    That is so where requests of the other direction have the size and the latency of all requests, or hold
+    all of the queue by rate times latency: then none of the direction that is left out is worth a twentieth.
     """
-    if not {"reads_per_s", "read_await_ms", "queue_depth"} <= set(disk.names):
-        return {}
-    reads, depth = disk.floats("reads_per_s"), disk.floats("queue_depth")
-    off = np.abs(reads * disk.floats("read_await_ms") / 1000 - depth)
-    is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
-    for name in ("writes_per_s", "write_kb_per_s", "write_await_ms"):
-        is_all &= np.isnan(disk.floats(name))
-    moved = _completed(disk, "read_kb_per_s", reads * disk.floats("read_request_size_kb"))
-    totals = {"ios_per_s": reads, "kb_per_s": moved}
-    found = {name: _completed(disk, name, np.where(is_all, data, np.nan)) for name, data in totals.items()}
-    return {"read_kb_per_s": moved} | found
+    found: Columns = {}
+    for own, other in (("read", "write"), ("write", "read")):
+        wanted = any(_is_partly_unknown(disk, name) for name in (f"{other}s_per_s", f"{own}_kb_per_s"))
+        if not wanted or not {f"{own}s_per_s", f"{own}_await_ms"} <= set(disk.names):
+            continue
+        rate, wait = disk.floats(f"{own}s_per_s"), disk.floats(f"{own}_await_ms")
+        depth, size = disk.floats("queue_depth"), disk.floats("request_size_kb")
+        off = np.abs(rate * wait / 1000 - depth)
+        is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
+        own_size = _per(disk.floats(f"{own}_kb_per_s"), rate)
+        is_all |= (np.abs(own_size - size) <= _SAME_SIZE * size) & (wait == disk.floats("await_ms"))
+        for name in (f"{other}s_per_s", f"{other}_kb_per_s", f"{other}_await_ms"):
+            is_all &= np.isnan(disk.floats(name))
+        moved = _completed(disk, f"{own}_kb_per_s", rate * disk.floats(f"{own}_request_size_kb"))
+        found[f"{own}_kb_per_s"] = moved
+        for name, data in (("ios_per_s", rate), ("kb_per_s", moved)):
+            known = disk.with_columns(**found)
+            found[name] = _completed(known, name, np.where(is_all, data, np.nan))
+    return found
 
 
-_ALL_OF_QUEUE, _LEAST_QUEUE = 0.05, 0.1
-"""How near a queue is to rate times latency of what fills it, and the least that two decimals tell of."""
+_ALL_OF_QUEUE, _LEAST_QUEUE, _SAME_SIZE = 0.05, 0.1, 0.01
+"""How near a queue is to rate times latency of what fills it, the least that two decimals tell of, and how
+near the size of one direction's requests is to that of all, by rounding."""
 
 
 def _totals(disk: Table) -> Columns:
@@ -176,13 +186,15 @@ def _totals(disk: Table) -> Columns:
 def _rates_of_others(disk: Table) -> Floats:
     """Requests per second where they are not printed: bytes over their size, or those in flight over latency.
 
-    Where the two are far apart neither is taken.
+    Where the two are far apart neither is taken, nor one below the rate of a direction: no total is.
     """
     moved, size = disk.floats("kb_per_s"), disk.floats("request_size_kb")
     by_size = np.where((moved == 0) & (size == 0), 0.0, _per(moved, size))
     little = 1000 * _per(disk.floats("queue_depth"), disk.floats("await_ms"))
     is_far = np.abs(by_size - little) > _FAR_APART * np.fmax(by_size, little)
-    return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    rates = np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    part = np.fmax(disk.floats("reads_per_s"), disk.floats("writes_per_s"))
+    return np.where(rates < (1 - _ALL_OF_QUEUE) * part - HALF_DIGIT, np.nan, rates)
 
 
 def _other_rates(disk: Table) -> Columns:
@@ -196,7 +208,7 @@ def _other_rates(disk: Table) -> Columns:
     by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
     by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
     is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
-    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    is_odd &= (np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)) & (np.abs(by_size - ios) > _ROUNDED)
     columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
     columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
     for name in ("reads_per_s", "writes_per_s"):
@@ -204,8 +216,9 @@ def _other_rates(disk: Table) -> Columns:
     return columns
 
 
-_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
-"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+_LEAST_SERVICE_MS, _AGREED, _ODD, _ROUNDED = 0.2, 0.05, 1.5, 1.0
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times, and requests/s (digits
+of the least), that a third is off."""
 
 
 def _directions(disk: Table) -> Columns:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object
+from iodiag.formats.context._common import json_object, solid
 from iodiag.formats.types import Line
 
 
@@ -37,10 +37,8 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     controller = part = ""
     header: list[str] = []
     used = rulers = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if ruler := re.fullmatch(_RULER, text):
             rulers = (rulers + 1) % 3 if ruler["of_table"] else 0
         elif rulers == 1 or re.match(_HEADER, text):
@@ -54,7 +52,7 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             part = _part(heading["title"])
         elif not re.fullmatch(_LEGEND, text):
             break
-        used = at + 1
+        used = at
     return used, found
 
 
@@ -65,10 +63,9 @@ _NEAR = 500
 
 def storcli_json(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     """The JSON (J) of storcli and perccli: the keys and tables of the text, below a status of the command."""
-    decoded = json_object(lines, '"Controllers"', prefix="{")
+    decoded = json_object(lines, "Controllers")
     found: list[Said] = []
-    answers = decoded.value.get("Controllers") if decoded else None
-    for answer in answers if isinstance(answers, list) else ():
+    for answer in decoded.items("Controllers") if decoded else ():
         status = answer.get("Command Status") if isinstance(answer, dict) else None
         if isinstance(status, dict):
             found += _said_in(answer.get("Response Data"), "", str(status.get("Controller", "")), lines[0])
@@ -134,10 +131,8 @@ def megacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     found: list[Said] = []
     controller = part = enclosure = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if adapter := re.fullmatch(_ADAPTER, text):
             controller, part = adapter["first"] or adapter["second"], ""
         elif (pair := re.fullmatch(_COLON, text)) and not re.match(_SAMPLES, text):
@@ -151,7 +146,7 @@ def megacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             found.append(Said(controller, part, key, words, line))
         else:
             break
-        used = at + 1
+        used = at
     return used, found
 
 
@@ -167,10 +162,8 @@ def ssacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     found: list[Said] = []
     controller = part = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if title := re.fullmatch(SSACLI_TITLE, text):
             controller, part = title["slot"], ""
         elif short := re.fullmatch(_SHORT, text):
@@ -190,5 +183,5 @@ def ssacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             found.append(Said(controller, part, pair["key"], pair["words"].strip(), line))
         elif not text[:1].isspace():
             break
-        used = at + 1
+        used = at
     return used, found

@@ -12,7 +12,7 @@ what waits above it; of devices that do and wait alike, the one that holds most,
 it falls short of a threshold by less than they differ.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
-somebody may wait for them; or for half a second and more in a queue of eight and more while the CPUs do little
+somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
 but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
@@ -25,7 +25,7 @@ large writes in the lesser part of the samples that no reader of the device meet
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
-so. A sample or two between calm ones are a burst, and are called one; so is a backlog that drains, where
+so. Two samples between calm ones are a burst, and are called one; so is a backlog that drains, where
 requests waited for longer in all than a device with idle time had them queued. A stick of unknown class that
 erases looks full.
 
@@ -73,6 +73,7 @@ from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import RANDOM_KB, SERVICE, class_of
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -88,7 +89,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
 
-    for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
+    for found in with_verdict(
+        view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
+    ):
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
@@ -112,7 +115,8 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: Values = {"count": len(rows), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    whole = _rows_of_state(series, rows, limits)
+    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
@@ -135,7 +139,7 @@ def _finding(
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
-            cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
+            cite(whole, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -151,6 +155,13 @@ def _finding(
     )
 
 
+def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
+    """The samples of the full state that some rows are of: the report tells their number as its cost."""
+    wanted = rows["sample"]
+    full = (one.rows for one in states(series) if one.util >= limits.full_util / 100)
+    return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
+
+
 def _remedy(load: Load) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
@@ -163,10 +174,15 @@ def _told(
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
     values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < len(rows))
+    seen = often.replace("count", "shown") + " (and full in {count})" * (
+        len(lead.level.rows) < int(values["count"])
+    )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
-    if is_burst(series, rows, limits):
+    if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
+        # its samples would have to be shorter to tell a burst from a limit, or a load that stays
+        named = {"title": "The device is full in one sample"}
+    elif is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown

@@ -46,9 +46,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _of_kernel(view, cpu, rows, limits)
         return
     if not is_out.any():
-        busiest = float(np.nanmax(cpu.floats("user_pct") + cpu.floats("system_pct")))
-        if busiest >= limits.near:
-            reason = f"the CPUs were up to {busiest:.0f} % busy: more of the run queue would tell"
+        if np.nanmax(work) >= limits.near:
+            # busy is all that they do, what gives way included
+            busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
+            often = "on average" if "cpu" in view.average_only else "at most"
+            reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
             yield Outcome(RULE.id, "undetermined", (), reason)
         else:
             yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")

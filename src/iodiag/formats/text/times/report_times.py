@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
+from iodiag.formats.text.structure.blocks import ClockSequence
 from iodiag.model.units import KB_PER_SECTOR
 from iodiag.table.table import Floats, Ints
 
@@ -57,6 +58,12 @@ class RowGroup(NamedTuple):
     means_at: tuple[int, ...] = ()
     step: float = 0.01
 
+    def only(self, chosen: npt.NDArray[np.bool_] | Ints) -> RowGroup:
+        """Some of the rows."""
+        return self._replace(
+            report=self.report[chosen], items=self.items[chosen], numbers=self.numbers[chosen]
+        )
+
 
 class Ends(NamedTuple):
     """The end of every report in seconds, NaN without a clock; since 1970 where `is_dated`.
@@ -67,21 +74,6 @@ class Ends(NamedTuple):
     seconds: Floats
     is_dated: bool
     is_aware: bool
-
-
-class ClockSequence(NamedTuple):
-    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
-
-    clocks: Sequence[Clock]
-    at: Ints
-    later: Floats
-
-    @classmethod
-    def of(cls, clocks: Sequence[Clock | None]) -> ClockSequence:
-        """Clocks as they stand."""
-        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
-        known = [clock for clock in clocks if clock is not None]
-        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
 
 
 class Seconds(NamedTuple):
@@ -196,16 +188,10 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
     tried = [later, np.concatenate((first, later))]
     if reports is not None:
         # the first report of a phase may be an average since boot
-        own = [_rates([_only(rows, some) for rows in groups], False) for some in (reports, reports[1:])]
-        tried[:0] = own
+        some = (reports, reports[1:])
+        tried[:0] = [_rates([rows.only(np.isin(rows.report, own)) for rows in groups], False) for own in some]
     found = (_clock.grid_interval(rates) for rates in tried)
     return next((length for length in found if not np.isnan(length)), float("nan"))
-
-
-def _only(rows: RowGroup, reports: Ints) -> RowGroup:
-    """The rows of some reports."""
-    is_own = np.isin(rows.report, reports)
-    return rows._replace(report=rows.report[is_own], items=rows.items[is_own], numbers=rows.numbers[is_own])
 
 
 def may_be_since_boot(
@@ -327,7 +313,8 @@ def _by_start(rows: RowGroup, starts: Ints) -> Iterator[RowGroup]:
     order = np.argsort(number, kind="stable")
     edges = np.searchsorted(number[order], np.arange(len(starts)) + 1)
     for start, own in zip(starts.tolist(), np.split(order, edges)[1:], strict=True):
-        yield rows._replace(report=rows.report[own] - start, items=rows.items[own], numbers=rows.numbers[own])
+        part = rows.only(own)
+        yield part._replace(report=part.report - start)
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import beyond_whole
+from iodiag.analysis.array.equal_rates import beyond_whole, disk_by_bytes
+from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
@@ -145,6 +146,30 @@ def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
             "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
         )
         yield cite(series.samples, text, values, worst="kb_per_s")
+
+
+def of_layer(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """A layer that moves far more than the only disk that it stands on: one of its counters is wrong.
+
+    Samples in which both move the same bytes show that it stands on that disk.
+    """
+    found = disk_by_bytes(view, series) if series.is_stacked else None
+    if found is None or series.disks not in (None, 1):
+        return
+    disk = found[0]
+    above, lower = side_by_side([series, disk])
+    own, moved = (
+        np.nansum([part.floats(f"{way}_kb_per_s") for way in ("read", "write")], axis=0)
+        for part in (above, lower)
+    )
+    if (is_beyond := own > limits.layer * np.maximum(moved, IDLE_KB_PER_S)).any():
+        values: Values = {"device": series.name, "disk": disk.name, "count": int(is_beyond.sum())}
+        values |= {"own": float(own[is_beyond].max()), "moved": float(moved[is_beyond].max())}
+        text = (
+            "{device}: {own:.0f} kB/s are printed where {disk}, the only disk below it, moves {moved:.0f} "
+            "kB/s (such samples: {count}): its bytes are counted wrongly, or come from no disk"
+        )
+        yield cite(stacked([above[is_beyond], lower[is_beyond]]), text, values, worst="kb_per_s")
 
 
 def lacks_latency(samples: Table) -> bool:
