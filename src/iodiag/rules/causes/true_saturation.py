@@ -17,7 +17,8 @@ When it is wrong: larger requests rightly take longer, so that only requests of 
 compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks are counted
 and there are none, or a stream at the device's full speed adds no iowait to that of other times, it is a
 notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
-large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
+large writes in the lesser part of the samples that no reader of the device meets, and a device that
+completes nothing at all in more samples than it is full. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
@@ -61,6 +62,7 @@ from iodiag.analysis.load.saturation import (
     longest_contiguous,
     with_verdict,
 )
+from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -114,7 +116,7 @@ def _finding(
     above = tuple(layers_above(view, series, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
-        if is_passing(series, rows, limits)
+        if is_passing(series, rows, limits) or stalled(series.samples).sum() > len(rows)
         else _severity(view, series, lead, sure, limits),
         "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
     }
