@@ -204,8 +204,8 @@ def _finding(
         devices=(series.name, *below),
         **time_fields(top.rows),
         summary=say(
-            "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight, "
-            "{latency} ms each, and yet tasks wait.",
+            "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight on "
+            "average, {latency} ms each, and yet tasks wait.",
             values,
         ),
         evidence=(
