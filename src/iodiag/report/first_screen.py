@@ -149,6 +149,8 @@ def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None
 
     That is the one whose latency is the longest in the sentence, else the slowest of those that lasted.
     """
+    if "completed no request" in summary and (still := [s for s in states if s.direction == "stuck"]):
+        return still[0]
     longest = max((s.samples for s in states if s.direction != "idle"), default=0)
     timed = [s for s in states if s.latency_ms]
     told = ((float(time.replace(",", "")), unit) for time, unit in _LATENCY.findall(summary))

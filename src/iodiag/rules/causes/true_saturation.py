@@ -9,7 +9,8 @@ four and more on a device that is never idle, for twice what its class takes at 
 what calmer samples of it allow for their size. One sample is enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
-it falls short of a threshold by less than they differ.
+it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
+it is full, that is told first.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -17,8 +18,7 @@ When it is wrong: larger requests rightly take longer, so that only requests of 
 compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks are counted
 and there are none, or a stream at the device's full speed adds no iowait to that of other times, it is a
 notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
-large writes in the lesser part of the samples that no reader of the device meets, and a device that
-completes nothing at all in more samples than it is full. A rate limit, a slow
+large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
@@ -62,7 +62,7 @@ from iodiag.analysis.load.saturation import (
     longest_contiguous,
     with_verdict,
 )
-from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -96,6 +96,10 @@ def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     return bool(is_busy) and is_passing(series, rows, limits)
 
 
+_STILL = (
+    "{device} completed no request in {still} of {samples} samples, for up to {longest:.0f} s at a time, "
+    "{still_util:.0f} % busy"
+)
 _ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
 
 
@@ -113,10 +117,15 @@ def _finding(
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
+    still = series.samples[stalled(series.samples)]
+    if len(still) > len(rows):  # what holds for most of its time goes first
+        values |= {"still": len(still), "still_util": weighted.mean(still, "util_pct")}
+        values["longest"] = max(stall.seconds for stall in stalls_of(series))
+        summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
     above = tuple(layers_above(view, series, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
-        if is_passing(series, rows, limits) or stalled(series.samples).sum() > len(rows)
+        if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
         "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
     }
@@ -131,6 +140,7 @@ def _finding(
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
+            *([cite(still, _STILL, values)] if len(still) > len(rows) else []),
             cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
@@ -347,7 +357,7 @@ _OF_WRITES = (
 RULE = Rule(
     id="true-saturation",
     role="cause",
-    explains=("symptom", "iowait-misread"),
+    explains=("symptom", "iowait-misread", "flush-latency"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",
     remedy=(
