@@ -93,3 +93,8 @@ def test_a_queue_printed_without_decimals_is_no_queue_of_zero(report_of):
     report = report_of(text)
     assert not {"util-sampling-bias", "counter-anomaly"} & {f.rule for f in report.findings}
     assert " 0 in flight" not in report.headline
+
+
+def test_requests_quicker_than_a_tick_are_counted_in_full(report_of):
+    flash = {"r/s": 5000.0, "rkB/s": 40000.0, "r_await": 0.2, "aqu-sz": 1.0, "%util": 25.0}
+    assert not report_of(iostat([{"nvme0n1": flash}] * 8), rules=[RULE]).findings
