@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 from dataclasses import replace
@@ -851,3 +852,21 @@ def test_rows_since_boot_are_no_samples():
     since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
     (device,) = report_of(since_boot, since_boot.replace("0.50", "0.90")).states
     assert "samples" not in device.text
+
+
+def test_an_input_that_is_cut_off_is_not_healthy():
+    text = iostat([{"sda": CALM}] * 30).encode()
+    whole = gzip.compress(text)
+    for data, state in ((whole, "healthy"), (whole[: len(whole) * 2 // 3], "unknown")):
+        report = iodiag.analyze([iodiag.read(io.BytesIO(data))])
+        assert (report.verdict.state, "cut off" in report.headline) == (state, state == "unknown")
+        assert ("Not read" in report.to_markdown()) == (state == "unknown")
+
+
+def test_what_is_in_doubt_is_drawn():
+    slow = {"w/s": 3.0, "wkB/s": 480.0, "w_await": 145.0, "aqu-sz": 0.44, "%util": 34.0}
+    quick = {"r/s": 300.0, "rkB/s": 4800.0, "r_await": 0.4, "aqu-sz": 0.12, "%util": 12.0}
+    report = report_of(iostat([{"sda": slow, "vda": quick}] * 30))
+    assert report.verdict.state == "unknown"
+    assert report.verdict.devices == ("sda",)
+    assert "sda" in {series.name for series in report.series}

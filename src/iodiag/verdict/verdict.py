@@ -53,7 +53,7 @@ from iodiag.verdict.possible_reason import likely
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
-MOST_UNREAD = 0.2
+MOST_UNREAD = 0.1
 """Share of the lines of numbers that were not read from which what was read shows no health."""
 
 WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
@@ -78,19 +78,27 @@ Held = Sequence[tuple[View, DeviceSeries]]
 
 
 def verdict(
-    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    *,
+    ignored: int = 0,
+    ledgers: Iterable[Ledger] = (),
+    is_cut: bool = False,
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
     `ignored` counts the findings that the configuration takes out, which no verdict may hide; nor may it hide
-    that lines of numbers could not be read, which the `ledgers` of the inputs count.
+    that lines of numbers could not be read, which the `ledgers` of the inputs count, or that the rest of one
+    is lost.
     """
     state, text = _judged(findings, views)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
     rows = sum(ledger.read for ledger in counts)
-    if unread > MOST_UNREAD * (unread + rows):
-        many = f"{unread} of {unread + rows} lines of numbers could not be read"
+    if is_cut or unread > MOST_UNREAD * (unread + rows):
+        many = "an input is cut off, and the rest of it is lost"
+        if not is_cut:
+            many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
         text += f" But {many}."
@@ -133,7 +141,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     why, asks = _unknown(views)
-    return Verdict("unknown", asks=asks), f"{why} {asks}"
+    named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
+    return Verdict("unknown", devices=named, asks=asks), f"{why} {asks}"
 
 
 def _behind(words: str, finding: Finding) -> str:
@@ -477,6 +486,24 @@ def _slowness(state: State) -> tuple[float, float]:
     return (0.0 if math.isnan(state.latency_ms) else state.latency_ms), state.requests
 
 
+_DOUBT, SHOWN = "it does not show whether the latency of", 3
+
+
+def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
+    """Devices with traffic, the slowest first, each with what its requests waited for most and who asked.
+
+    One that answered as expected is none of those that are not shown, unless all did.
+    """
+    with_traffic = [
+        (series, max(active, key=lambda state: (waited(state), _slowness(state))), _asked(view, series))
+        for view in views
+        for series in without_parts(view.devices)
+        if (active := lasting_states(series))
+    ]
+    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
+
+
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
@@ -487,26 +514,17 @@ def _why(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
-    with_traffic = [
-        (series, max(active, key=_slowness), _asked(view, series))
-        for view in views
-        for series in without_parts(view.devices)
-        if (active := lasting_states(series))
-    ]
-    # one that answered as expected is none of those that are not shown
-    open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]
-    with_traffic = open_ones or with_traffic
-    if with_traffic:
-        with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]
-        values: Values = {"names": ", ".join(series.name for series, *_ in with_traffic[:3]), "asked": asked}
+        names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
+        values: Values = {"names": names, "asked": asked}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _fell(first)
         return say(
-            f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
+            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
         )
     if any(view.devices for view in views):

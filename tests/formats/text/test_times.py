@@ -387,3 +387,15 @@ def test_a_later_phase_begins_anew_where_only_its_first_report_is_off_the_grid(f
     read = reading("Map:\n" + "".join(rows[:3]) + "Reduce:\n" + "".join(rows[3:]))
     assert read.disk["since_boot"].tolist() == [False] * 3 + [is_since_boot] + [False] * 3
     assert (read.disk["interval_s"].dropna() == 1.0).all()
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_without_a_banner_samples_of_a_few_hundredths_more_tell_the_first_report(skipped):
+    counts = [(3, 8, 21, 9, 27), (14, 22, 98, 42, 126), (90, 31, 630, 117, 333), (55, 13, 411, 71, 205)]
+    rows = [
+        " ".join(f"{n / length:.2f}" for n in count)
+        for count, length in zip(counts, (1.0, 1.01, 0.99, 1.02), strict=True)
+    ]
+    reports = ["1.68 5.18 5.77 1.69 84.92", *rows][skipped:]
+    text = "".join(f"{HEADER}sda {row} 0.00 0.00 0.00 0.00 0.00 0.00\n" for row in reports)
+    assert reading(text).disk["since_boot"].tolist() == [not skipped] + [False] * (len(reports) - 1)

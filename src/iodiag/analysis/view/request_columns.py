@@ -286,18 +286,19 @@ def _use(disk: Table) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
     held = np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth)
-    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
-    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    half = weighted.half_digit(disk)
+    rounding_await = half / np.maximum(wait, 1e-9)
+    rounding_little = half / np.maximum(depth, 1e-9) + half / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
     # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
-    is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
+    is_far = (wait > half) & ((little > 2 * wait + half) | (2 * little + half < wait))
     # the printed one, unless it has too few digits
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": held,
-        "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
+        "is_util_trusted": util - half / 100 <= held + half,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
@@ -323,7 +324,8 @@ def _recounted(disk: Table) -> Table:
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
     util = np.where(is_missed, np.minimum(depth, 1.0), util)
-    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    half = weighted.half_digit(disk)
+    is_trusted = util - half / 100 <= depth + half
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
 

@@ -85,6 +85,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
         severity=severity,
         confidence=sure,
         **time_fields(rows, of_host=True),
+        title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),

@@ -16,7 +16,6 @@ from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Table, stacked
 
 _TOTALS_OF_TIME = ("reads", "writes", "all")
@@ -35,7 +34,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     booked = ios * weighted.values(samples, "await_ms") / 1000
     # each total is of whole ms, and depth and latency are rounded after that
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
-    slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
+    slack = weighted.half_digit(samples) * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= min(limits.least_samples, len(samples)):
         rows = samples[beyond]
@@ -99,7 +98,10 @@ def of_rates(series: DeviceSeries) -> Iterator[Evidence]:
 def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
     samples = series.samples
-    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    half = weighted.half_digit(samples)
+    ios, wait = samples.floats("ios_per_s"), samples.floats("await_ms")
+    # the least that the digits allow; a rate is known far better than its latency
+    held = ios * wait / 1000 if "half_digit" not in samples else ios * (wait - half).clip(0) / 1000 - half
     is_wrong = (held >= _LEAST_HELD) & (samples.floats("queue_depth") < 0.1 * held)
     # what waited long may have been in flight before the sample; what is quick was within it
     is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
@@ -205,7 +207,8 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     mixed, reads, writes = (samples.floats(name) for name in names)
     least, most = np.minimum(reads, writes), np.maximum(reads, writes)
     part = limits.residual / 100
-    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
+    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(samples))
+    outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
     if outside.any():
         outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
         outside &= ~(samples.floats("discards_per_s") > 0)
