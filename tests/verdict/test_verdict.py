@@ -618,6 +618,19 @@ def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
     assert "beside it takes" not in report.headline
 
 
+@pytest.mark.parametrize(
+    ("at_once", "reads", "is_told"), [(True, 0.3, True), (False, 0.3, False), (True, 0.85, False)]
+)
+def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads, is_told):
+    slow, quick = (
+        {"sda": load(19000, 3.9, size=14, reads=0.2)},
+        {"sdb": load(10000, 0.4, size=14, reads=reads)},
+    )
+    samples = [slow | quick] * 4 if at_once else [slow] * 4 + [quick] * 4
+    report = report_of(iostat(samples), rules=["svctm-misread"])
+    assert ("beside it takes" in report.headline) == is_told
+
+
 # health by latency
 
 
