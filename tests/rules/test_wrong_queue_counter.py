@@ -106,7 +106,8 @@ def test_a_busy_share_that_both_others_contradict_stays_the_wrong_one():
 )
 def test_a_latency_of_all_requests_outside_of_its_parts_is_made_of_them(mixed, queue, util, latency):
     head = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
-    line = f"sdk 0.00 0.00 800.00 200.00 32000.00 16000.00 96.00 {queue:.2f} {mixed:.2f} 0.60 4.00 0.70 {util:.2f}\n\n"
+    line = "sdk 0.00 0.00 800.00 200.00 32000.00 16000.00 96.00 "
+    line += f"{queue:.2f} {mixed:.2f} 0.60 4.00 0.70 {util:.2f}\n\n"
     report = analyzed("$ iostat -xy 1\n\n" + (head + line) * 3, rules=["counter-anomaly"])
     assert report.states[0].latency_ms == pytest.approx(latency, abs=0.01)
     assert report.states[0].in_flight * min(1, report.states[0].busy_pct / 100) >= 0.149

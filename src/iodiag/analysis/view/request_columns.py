@@ -374,8 +374,9 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats, util: Floats) -> np
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
     Kernels 4.19 and 4.20 lose most of them. Of a few that are lost the busy share tells as well, as a device
-    that is never empty holds one request at least. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well. So may part of a backlog that drains.
+    that is never empty holds one request at least. What waited for longer than its sample may have been in
+    flight before: then the samples on either side have to say so as well. So may part of a backlog that
+    drains.
     Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
     their sums agree.
     """
