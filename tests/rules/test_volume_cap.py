@@ -318,3 +318,25 @@ def test_what_runs_at_the_rate_of_a_device_that_is_held_is_not_cleared(report_of
     cleared = {(o.rule, name) for o in report.outcomes if o.status == "clear" for name in o.devices}
     assert not {name for _, name in cleared} & {"nvme2n1"}
     assert (RULE, "nvme3n1") in cleared
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "depth", "is_told"),
+    [
+        (16, 2500, 90, True),  # 39 MB/s, as in requests of 256 kB
+        (16, 2500, 2, False),  # no queue: as much as was asked for
+        (16, 1600, 90, False),  # a third less in small ones
+        (128, 312, 90, False),  # about as large
+    ],
+)
+def test_as_much_in_requests_of_quite_another_size_is_a_limit_of_throughput(
+    report_of, size, rate, depth, is_told
+):
+    noise = (-0.2, 0.1, 0.2, -0.1)
+    samples = [{"sdk": held(156, 60, size=256, jitter=each)} for each in noise]
+    samples += [{"sdk": held(rate, depth, size=size, jitter=-each)} for each in noise]
+    report = report_of(iostat(samples), rules=[RULE, "true-saturation"])
+    (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+    assert ("throughput is what is limited" in outcome.reason) == is_told
+    told = [e.text for f in report.findings for e in f.evidence]
+    assert any("throughput is what is limited" in text for text in told) == is_told

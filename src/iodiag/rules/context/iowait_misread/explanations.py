@@ -156,15 +156,15 @@ def _beside_disks(
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]
     whole = [mean["depth"] for one, mean in means.items() if not _is_layer(view, one)] or [depth]
-    held: Values = {"held": sum(whole), "waiting": shares.iowait / 100 * (view.cpus or 1)}
-    if held["held"] < PART * held["waiting"] and not depth < 0.1:
-        held["share"] = 100 * held["held"] / held["waiting"]
+    waiters = shares.iowait / 100 * (view.cpus or 1)
+    if sum(whole) < PART * waiters and not depth < 0.1:
+        held: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
         text = (
             "all devices together hold {held:.2f} requests in flight, where {waiting:.2f} tasks wait at least"
         )
-        evidence = cite(disk, text, held, worst="depth")
+        told = cite(disk, text, held, worst="depth")
         summary = say(_OTHERS, held | {"iowait": shares.iowait})
-        return Side(summary, shares, confidence(3, at_most=at_most), (evidence,))
+        return Side(summary, shares, confidence(3, at_most=at_most), (told,))
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
