@@ -134,6 +134,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
+        title=RULE.title if is_direct else "The load average counts more tasks than can run",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(

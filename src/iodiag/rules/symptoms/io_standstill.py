@@ -65,6 +65,7 @@ def _unwritten(view: View, limits: Limits) -> Finding | None:
     dirty, moves = memory.floats("dirty_kb"), written >= limits.moves
     before = median(written[moves]) if moves.any() else 0.0
     is_still = (limits.collapse * written <= before) & (dirty >= limits.dirty * 1024)
+    is_still &= dirty >= limits.due * written  # else all of it is written by when it is due
     is_still &= (2 * dirty >= np.fmax.accumulate(dirty)) & np.logical_or.accumulate(moves)
     rows = max(windows(memory, is_still), key=len, default=memory[:0])
     if min(int(moves.sum()), len(rows)) < limits.samples or not rows.floats("interval_s").sum() >= limits.due:
