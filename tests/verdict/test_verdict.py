@@ -251,8 +251,11 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
         (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
         (load(900, 1.1, size=10), "its latency bounds what so few ask"),
         (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
-        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
-        (load(300, 1.1, size=10), "no device is seen to be slow"),
+        (load(1600, 1.15, size=10, util=80.0), "tasks wait for sda (1,600 reads/s of 10.0 kB"),
+        (
+            load(300, 1.1, size=10),
+            "slow; all of them hold 0.33 requests in flight, which is 41 % of what waits",
+        ),
     ],
     ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
 )
@@ -617,6 +620,19 @@ def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
     report = report_of(iostat([{"sda": load(19000, 3.9, size=14)} | beside]), rules=["svctm-misread"])
     assert report.verdict.state == "open"
     assert "beside it takes" not in report.headline
+
+
+@pytest.mark.parametrize(
+    ("at_once", "reads", "is_told"), [(True, 0.3, True), (False, 0.3, False), (True, 0.85, False)]
+)
+def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads, is_told):
+    slow, quick = (
+        {"sda": load(19000, 3.9, size=14, reads=0.2)},
+        {"sdb": load(10000, 0.4, size=14, reads=reads)},
+    )
+    samples = [slow | quick] * 4 if at_once else [slow] * 4 + [quick] * 4
+    report = report_of(iostat(samples), rules=["svctm-misread"])
+    assert ("beside it takes" in report.headline) == is_told
 
 
 # health by latency

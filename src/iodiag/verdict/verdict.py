@@ -37,6 +37,7 @@ from iodiag.verdict.health import (
     MOST_AT_ONCE,
     QUEUED,
     healths,
+    held_of_waiting,
     is_brief,
     is_prompt,
     is_trickle,
@@ -384,8 +385,12 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xt 1 60`"
     more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
-    if any(somebody_waits(view) and view.devices for view in views):
+    if waited_for := [view for view in views if somebody_waits(view) and view.devices]:
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
+        if all(held_of_waiting(view).is_of_devices for view in waited_for):
+            more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
+        elif any(map(_hides_idle, waited_for)):
+            more += f", and which devices hold requests: `{IN_FLIGHT}`"
     calm = _calm(views)
     is_held = any(health == "waiting" for view in views for _, health in healths(view))
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
@@ -504,13 +509,40 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
     return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
 
 
+def _held_where(view: View) -> str:
+    """Whether what tasks wait for is in flight on the devices shown, and what else it may be."""
+    waiting = held_of_waiting(view)
+    share = 100 * waiting.in_flight / waiting.tasks if waiting.tasks > 0 else math.nan
+    values: Values = {"in_flight": waiting.in_flight, "share": share, "name": waiting.most.name}
+    values["what"] = text_of(_busiest(waiting.most), len(waiting.most.samples))
+    if waiting.is_of_devices:
+        text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
+        return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    text = "no device is seen to be slow"
+    if not waiting.is_elsewhere:
+        return text + ": a limit above them, NFS or a lock may be it"
+    text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
+    text += "the most: a limit above them, NFS, a lock"
+    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+
+
+_HIDDEN = (
+    " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
+    "left out, a stuck one, too)"
+)
+
+
+def _hides_idle(view: View) -> bool:
+    """Whether each row of a device has I/O, as where the tool leaves out those without."""
+    rates = [one.samples.floats("ios_per_s") for one in view.devices]
+    return bool((np.concatenate(rates) > 0).all())
+
+
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
             if view.devices:
-                return (
-                    f"{waits}, and no device is seen to be slow: a limit above them, NFS or a lock may be it"
-                )
+                return f"{waits}, and {_held_where(view)}"
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"

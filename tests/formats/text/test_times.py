@@ -266,6 +266,20 @@ def test_what_makes_a_first_report_since_boot(head: str, is_since_boot: bool):
     assert read.disk["since_boot"].tolist() == [is_since_boot, False]
 
 
+@pytest.mark.parametrize(
+    ("head", "is_since_boot"),
+    [
+        ("$ iostat -dx\n..\n", True),
+        ("$ iostat -dx 1\n..\n", False),
+        ("$ iostat -dxy 1 1\n..\n", False),
+        ("iostat -dx (excerpt)\n", False),
+    ],
+)
+def test_dots_above_one_report_hide_none_of_a_command_without_an_interval(head: str, is_since_boot: bool):
+    read = reading(head + report(0.37))
+    assert read.disk["since_boot"].tolist() == [is_since_boot]
+
+
 def test_a_first_report_like_all_others_is_not_since_boot():
     read = reading(BANNER + "".join(report(reads) for reads in (100.37, 101.33, 99.61, 100.11, 98.93)))
     assert not read.disk["since_boot"].any()

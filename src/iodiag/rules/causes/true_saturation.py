@@ -57,6 +57,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
+from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
@@ -168,6 +169,7 @@ def _finding(
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
+            *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),

@@ -12,7 +12,7 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
+from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK, is_outside
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
@@ -110,6 +110,8 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     longest = np.fmax(samples.floats("read_await_ms"), samples.floats("write_await_ms"))
     is_instant = np.fmax(samples.floats("await_ms"), longest) <= 10 * weighted.seconds_or_one(samples)
     is_wrong |= is_instant & (held >= 1) & (samples.floats("queue_depth") < LITTLE * held - LITTLE_SLACK)
+    both = np.fmin(samples.floats("depth"), np.fmin(samples.floats("util"), 1.0))
+    is_wrong |= both > samples.floats("queue_depth") + LITTLE_SLACK
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
         values: Values = {
@@ -195,36 +197,23 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
 
 
 def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
-    """The latency of all requests against those of reads and of writes, between which it lies.
-
-    Only where both completed requests: md and device-mapper may book time of a direction without any.
-    Discards have a latency of their own, which counts, too.
-    """
-    samples = series.samples
-    names = ("await_ms", "read_await_ms", "write_await_ms")
-    if any(name not in samples for name in names):
+    """The latency of all requests against those of reads and of writes, between which it lies."""
+    printed = series.samples.floats("doubtful_await_ms")
+    if "await_ms" not in series.samples:
         return
-    mixed, reads, writes = (samples.floats(name) for name in names)
-    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
-    part = limits.residual / 100
-    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(samples))
-    outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
-    if outside.any():
-        outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
-        outside &= ~(samples.floats("discards_per_s") > 0)
+    samples = series.samples.with_columns(
+        await_ms=np.where(np.isnan(printed), series.samples.floats("await_ms"), printed)
+    )
+    outside = is_outside(samples, limits.residual / 100)
     if outside.any():
         rows = samples[outside]
         values: Values = {"device": series.name, "count": len(rows)}
-        values |= {name: float(rows.floats(name)[0]) for name in names}
+        values |= {f"{of}await_ms": float(rows.floats(f"{of}await_ms")[0]) for of in ("", "read_", "write_")}
         text = (
             "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
             "{write_await_ms} ms (such samples: {count})"
         )
         yield cite(rows, text, values)
-
-
-_COARSEST_MS = 0.1
-"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
