@@ -234,6 +234,29 @@ def test_util_beyond_all_time_of_other_causes_leaves_no_report_out(report_of, sa
     assert not any("times too high" in finding.summary for finding in report.findings)
 
 
+OLD_HEAD = (
+    "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    "sdq 1.20 0.00 88.00 0.00 9223372036854775808.00 0.00 4611686018427387904.00 0.00 104811045873349725.00 "
+)
+
+
+@pytest.mark.parametrize(
+    ("others", "is_kept"),
+    [
+        ("5.02 57.00 8.20 72.16", True),
+        ("5.02 97.00 8.20 72.16", False),
+        ("5.02 57.00 2.20 72.16", False),
+        ("5.02 57.00 8.20 -72.16", False),
+    ],
+    ids=["all agree", "the latency is another", "the busy share is another", "it is below zero"],
+)
+def test_a_wrapped_counter_of_bytes_spoils_bytes_alone_where_the_others_agree(report_of, others, is_kept):
+    report = report_of(OLD_HEAD + others + "\n")
+    assert ("57 ms each, 72 % busy" in report.headline) == is_kept
+    told = [f.summary for f in report.findings if f.rule == "counter-anomaly"]
+    assert any("bytes and sizes are left out" in text for text in told) == is_kept
+
+
 @pytest.mark.parametrize(("kb", "is_told"), [(1900000.0, True), (81000.0, False)])
 def test_a_layer_that_moves_far_more_than_its_only_disk(report_of, kb, is_told):
     equal = {"nvme0n1": load(500, 1, size=128), "dm-1": load(500, 1, size=128)}

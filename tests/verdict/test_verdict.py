@@ -840,6 +840,23 @@ def test_a_row_without_a_name_shows_no_health_of_the_others():
     assert report_of(text).verdict.state != "healthy"
 
 
+def test_all_disks_together_are_told_where_none_is_named():
+    head = "Linux 3.10.0 (box) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+    clocks = [f"13:00:{second:02}" for second in (2, 4, 6, 8)]
+    text = head + "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"{clock} all 7.00 0.00 3.00 2.50 0.00 87.50\n" for clock in clocks)
+    text += "\n13:00:00 tps rtps wtps bread/s bwrtn/s\n"
+    text += "".join(
+        f"{clock} {ios}.00 0.00 {ios}.00 0.00 4096.00\n"
+        for clock, ios in zip(clocks, (20, 60, 380, 20), strict=True)
+    )
+    text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(f"{clock} 1 300 0.02 0.05 0.05\n" for clock in clocks)
+    said = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="sar.txt")]).headline
+    assert "all of them together served 120 requests/s and 2.0 MB/s on average, up to 380 requests/s" in said
+    assert "iowait is at most 2.5 %, and the load average 0.02" in said
+
+
 RUN_CPU = (
     "10:20:30 AM CPU %user %nice %system %iowait %steal %idle\n"
     "Average: all {user} 9.10 3.20 {iowait} 0.00 {idle}\n\n"

@@ -32,8 +32,10 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    FEW_BLOCKED,
     FULL,
     LEAST_MOMENTS,
+    LITTLE_PCT,
     MOST_AT_ONCE,
     QUEUED,
     healths,
@@ -64,6 +66,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+BUSY_PCT = 85.0
+"""Share of CPU time that work takes from which it is never said that no trouble is visible."""
 
 COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
 """Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
@@ -141,9 +146,21 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
+    busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
+    busy = busy or _busy(views)
     why, asks = _unknown(views)
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
-    return Verdict("unknown", devices=named, asks=asks), f"{why} {asks}"
+    why = why.replace("No trouble is visible, but the", "The") if busy else why
+    return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _busy(views: Sequence[View]) -> str:
+    """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
+    for view in views:
+        shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+        if shares is not None and shares.busy >= BUSY_PCT:
+            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
+    return ""
 
 
 def _behind(words: str, finding: Finding) -> str:
@@ -477,8 +494,33 @@ def _calm(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     is_nobody = all(nobody_waits(view) and mean_blocked_tasks(view) == 0 for view in views)
     if is_nobody and not any(view.devices for view in views):
-        return f"{nobody_waits(views[0])}; it has no disk statistics"
+        return f"{nobody_waits(views[0])}; {_of_all_disks(views)}"
     return ""
+
+
+def _of_all_disks(views: Sequence[View]) -> str:
+    """What a capture shows that names no disk: all disks together (sar -b), and that hardly anybody waits."""
+    io = next((io for view in views if (io := view.samples("io")) is not None and io.has("ios_per_s")), None)
+    if io is None:
+        return "it has no disk statistics"
+    moved = sum(np.nan_to_num(io.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    values: Values = {"ios": weighted.mean(io, "ios_per_s"), "mb": float(np.mean(moved)) / 1024}
+    values |= {"most": float(np.nanmax(io.floats("ios_per_s"))), "samples": len(io)}
+    text = "it tells no disk apart: all of them together served {ios:.0f} requests/s and {mb:.1f} MB/s on "
+    text += "average"
+    text += ", up to {most:.0f} requests/s" if len(io) > 1 else ""
+    for view in views:
+        cpu, queue = None if "cpu" in view.average_only else view.cpu_all, view.samples("queue")
+        if cpu is None or not cpu.has("iowait_pct") or queue is None or not queue.has("load_1m"):
+            continue
+        values["iowait"] = float(np.nanmax(cpu.floats("iowait_pct")))
+        values["load"] = float(np.nanmax(queue.floats("load_1m")))
+        if float(values["iowait"]) < LITTLE_PCT and float(values["load"]) < FEW_BLOCKED:
+            text += (
+                "; hardly anybody waits: iowait is at most {iowait:.1f} %, and the load average {load:.2f}"
+            )
+            break
+    return say(text, values)
 
 
 def has_traffic(series: DeviceSeries) -> bool:
@@ -566,7 +608,7 @@ def _why(views: Sequence[View]) -> str:
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
-        return f"{calm}; it has no disk statistics"
+        return f"{calm}; {_of_all_disks(views)}"
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
@@ -574,7 +616,7 @@ def _why(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return f"it has no disk statistics{_timed(views)}" + "".join(
+    return f"{_of_all_disks(views)}{_timed(views)}" + "".join(
         f"; {say(*moved(paging))}" for paging in known[:1]
     )
 

@@ -180,6 +180,22 @@ def test_without_a_banner_the_grid_of_the_others_tells_the_first_report():
 
 
 @pytest.mark.parametrize(
+    ("second", "is_copy"),
+    [
+        ("0  0 7100 9100  250  570   37   12   66   29    0    0  3  1 93  3  0", True),
+        ("0  0 7100 9100  250  570   37   12   66   30    0    0  3  1 93  3  0", False),
+    ],
+)
+def test_a_second_row_of_vmstat_that_repeats_the_first_is_since_boot_too(second, is_copy):
+    head = "procs ---memory--- ---swap-- ---io--- --system-- ---cpu---\n"
+    head += "r b swpd free buff cache si so bi bo in cs us sy id wa st\n"
+    first = "1  0 7300 8800  250  570   37   12   66   29    0    0  3  1 93  3  0\n"
+    later = "0  0 7100 9100  250  570   90    0   90    0  900 1100  1  0 98  1  0\n"
+    found = reading(f"$ vmstat 4\n{head}{first}{second}\n{later * 4}").tables["cpu"]["since_boot"]
+    assert found.tolist() == [True, is_copy] + [False] * 4
+
+
+@pytest.mark.parametrize(
     ("first", "others", "is_since_boot"),
     [
         ("0.00 0.00 0.00 0.00 0.00 0.00 7.99 0.00 0.40 0.30 0.00", 1, True),  # a size of no requests

@@ -137,7 +137,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         tables=tables,
         topology=topology,
         facts=tuple(inputs.facts),
-        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
+        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None) or _listed(tables.get("cpu")),
         kernel=next((s.kernel for s in banner if s.kernel), None),
         average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
@@ -145,6 +145,12 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _listed(cpu: Table | None) -> int | None:
+    """How many CPUs there are where each of them is listed beside their mean, as with -P ALL; else None."""
+    names = set() if cpu is None else set(cpu["cpu"].distinct()) - {"all"}
+    return len(names) if len(names) > 1 and names == {str(n) for n in range(len(names))} else None
 
 
 MOST_OFF = 25.0

@@ -92,6 +92,7 @@ def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
     for step in (
+        _wrapped,
         _one_way_alone,
         _totals,
         _other_rates,
@@ -105,6 +106,37 @@ def _derived(disk: Table) -> Columns:
     ):
         found |= step(disk.with_columns(**found))
     return found
+
+
+def _wrapped(disk: Table) -> Columns:
+    """Bytes and sizes that a wrapped counter spoilt, as unknown, in samples whose other numbers agree.
+
+    They do where rate times latency is the queue, and rate times svctm the busy share; `is_wrapped` tells
+    where.
+    """
+    names = [name for name in _OF_BYTES if name in disk and _is_absurd(disk.floats(name)).any()]
+    if not names or "svctm_ms" not in disk:
+        return {}
+    rates = [disk.floats(f"{way}s_per_s") for way in ("read", "write")]
+    printed, depth, busy = (disk.floats(name) for name in ("ios_per_s", "queue_depth", "util_pct"))
+    ios = np.where(np.isnan(printed), rates[0] + rates[1], printed)
+    agree = (depth >= _LEAST_TOLD) & (busy >= _LEAST_TOLD)
+    for found, by in ((depth, disk.floats("await_ms") / 1000), (busy, disk.floats("svctm_ms") / 10)):
+        agree &= np.abs(ios * by - found) <= _AGREE * found + HALF_DIGIT
+    spoilt = {name: agree & _is_absurd(disk.floats(name)) for name in names}
+    left = {name: np.where(rows, np.nan, disk.floats(name)) for name, rows in spoilt.items()}
+    return left | {"is_wrapped": np.any(list(spoilt.values()), axis=0)}
+
+
+def _is_absurd(column: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray((column > _ABSURD) | (column < 0))
+
+
+_OF_BYTES = tuple(
+    f"{way}{name}" for way in ("", "read_", "write_") for name in ("kb_per_s", "request_size_kb")
+)
+_AGREE, _LEAST_TOLD = 0.02, 0.2
+"""How near two numbers of a sample are that say the same, and the least of them that their digits tell."""
 
 
 def _one_way_alone(disk: Table) -> Columns:

@@ -237,7 +237,7 @@ def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limit
 
     A lone report of unknown length of a device that was idle most of the time may average since boot.
     """
-    is_lone = len(series.samples) == 1 and np.isnan(rows.floats("interval_s")).all()
+    is_lone = len(series.samples) == 1 and bool(np.isnan(rows.floats("interval_s")).all())
     is_lone &= not weighted.mean(rows, "util_pct") >= _MOSTLY_BUSY_PCT
     is_short = len(rows) < limits.share / 100 * len(series.loaded)
     is_short &= bool(rows.floats("latency_ms").max() < limits.seconds_ms)

@@ -444,7 +444,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     )
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
     if _begins_at_boot(found, origin, parts, groups):
-        old = np.append(old, 0)
+        old = np.append(old, _report_times.first_and_its_copy(groups))
     old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)

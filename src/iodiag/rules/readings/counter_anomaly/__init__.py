@@ -163,6 +163,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             text += "; requests that end after {latency} ms do that, as their time is counted then"
         yield cite(over, text, values, worst="util_pct")
     yield from contradictions.of_parts(view, series)
+    yield from contradictions.of_wrapped(series)
     yield from contradictions.of_layer(view, series, limits)
     yield from contradictions.of_uncounted(series)
     yield from contradictions.of_rates(series)

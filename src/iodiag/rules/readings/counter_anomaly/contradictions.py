@@ -55,6 +55,19 @@ def is_of_queue(item: Evidence) -> bool:
     return bool({"booked", "held"} & item.values.keys())
 
 
+def of_wrapped(series: DeviceSeries) -> Iterator[Evidence]:
+    """Bytes beyond any device beside numbers that agree: they alone are left out, and what comes of them."""
+    samples = series.samples
+    if "is_wrapped" in samples and (is_wrapped := np.equal(samples["is_wrapped"], True).astype(bool)).any():
+        rows = samples[is_wrapped]
+        values: Values = {"device": series.name, "count": len(rows)}
+        text = "{device}: its bytes are beyond any device, as their counter ran backwards (such samples: "
+        text += (
+            "{count}); bytes and sizes are left out; rate, latency, queue and busy share agree and are kept"
+        )
+        yield cite(rows, text, values)
+
+
 def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
     """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
     samples = series.samples
