@@ -55,6 +55,32 @@ def test_other_shares_are_none(report_of, changes, status):
     assert [o.status for o in report.outcomes] == [status]
 
 
+ONE = {"r": 1, "us": 1, "sy": 50, "wa": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "one CPU of 2, if it has so many, may be full in the kernel: 51 % busy in 5 of 5 samples"),
+        ({"us": 24, "sy": 2}, "one CPU of 4, if it has so many, may be full: 26 %"),
+        ({"r": 6}, ""),
+        ({"us": 20, "sy": 20}, ""),
+        ({"wa": 30}, ""),
+    ],
+    ids=["the kernel", "a quarter", "many tasks", "no CPU's share", "waiting"],
+)
+def test_one_cpu_that_may_be_full_is_not_cleared(report_of, changes, said):
+    (outcome,) = report_of(vmstat([ONE | changes] * 5), rules=[RULE]).outcomes
+    assert outcome.status == ("undetermined" if said else "clear")
+    assert said in outcome.reason
+
+
+@pytest.mark.parametrize(("cpus", "is_told"), [(2, True), (8, False)])
+def test_the_share_of_one_is_that_of_the_known_number(report_of, cpus, is_told):
+    report = report_of(vmstat([ONE] * 5), rules=[RULE], cpus=cpus)
+    assert report.outcomes[0].reason.startswith("one CPU of 2 may be full") == is_told
+
+
 def test_work_that_gives_way_does_not_count(report_of):
     shares = {"%user": 10.0, "%nice": 80.0, "%system": 10.0, "%idle": 0.0}
     assert only(report_of(iostat([{"sda": {}}] * 5, shares), rules=[RULE])) is None

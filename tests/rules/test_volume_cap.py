@@ -354,3 +354,25 @@ def test_requests_that_a_layer_splits_use_up_the_limit(report_of):
 def test_other_bytes_or_as_many_requests_are_no_split(run, above):
     (finding,) = found(run(f"From the snapshot:\n\n{READS_ALONE}{above}\n"))
     assert "split" not in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "depth", "is_told"),
+    [
+        (16, 2500, 90, True),  # 39 MB/s, as in requests of 256 kB
+        (16, 2500, 2, False),  # no queue: as much as was asked for
+        (16, 1600, 90, False),  # a third less in small ones
+        (128, 312, 90, False),  # about as large
+    ],
+)
+def test_as_much_in_requests_of_quite_another_size_is_a_limit_of_throughput(
+    report_of, size, rate, depth, is_told
+):
+    noise = (-0.2, 0.1, 0.2, -0.1)
+    samples = [{"sdk": held(156, 60, size=256, jitter=each)} for each in noise]
+    samples += [{"sdk": held(rate, depth, size=size, jitter=-each)} for each in noise]
+    report = report_of(iostat(samples), rules=[RULE, "true-saturation"])
+    (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+    assert ("throughput is what is limited" in outcome.reason) == is_told
+    told = [e.text for f in report.findings for e in f.evidence]
+    assert any("throughput is what is limited" in text for text in told) == is_told

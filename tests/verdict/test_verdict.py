@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 from dataclasses import replace
@@ -250,8 +251,11 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
         (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
         (load(900, 1.1, size=10), "its latency bounds what so few ask"),
         (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
-        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
-        (load(300, 1.1, size=10), "no device is seen to be slow"),
+        (load(1600, 1.15, size=10, util=80.0), "tasks wait for sda (1,600 reads/s of 10.0 kB"),
+        (
+            load(300, 1.1, size=10),
+            "slow; all of them hold 0.33 requests in flight, which is 41 % of what waits",
+        ),
     ],
     ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
 )
@@ -618,6 +622,19 @@ def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
     assert "beside it takes" not in report.headline
 
 
+@pytest.mark.parametrize(
+    ("at_once", "reads", "is_told"), [(True, 0.3, True), (False, 0.3, False), (True, 0.85, False)]
+)
+def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads, is_told):
+    slow, quick = (
+        {"sda": load(19000, 3.9, size=14, reads=0.2)},
+        {"sdb": load(10000, 0.4, size=14, reads=reads)},
+    )
+    samples = [slow | quick] * 4 if at_once else [slow] * 4 + [quick] * 4
+    report = report_of(iostat(samples), rules=["svctm-misread"])
+    assert ("beside it takes" in report.headline) == is_told
+
+
 # health by latency
 
 
@@ -868,3 +885,21 @@ def test_rows_since_boot_are_no_samples():
     since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
     (device,) = report_of(since_boot, since_boot.replace("0.50", "0.90")).states
     assert "samples" not in device.text
+
+
+def test_an_input_that_is_cut_off_is_not_healthy():
+    text = iostat([{"sda": CALM}] * 30).encode()
+    whole = gzip.compress(text)
+    for data, state in ((whole, "healthy"), (whole[: len(whole) * 2 // 3], "unknown")):
+        report = iodiag.analyze([iodiag.read(io.BytesIO(data))])
+        assert (report.verdict.state, "cut off" in report.headline) == (state, state == "unknown")
+        assert ("Not read" in report.to_markdown()) == (state == "unknown")
+
+
+def test_what_is_in_doubt_is_drawn():
+    slow = {"w/s": 3.0, "wkB/s": 480.0, "w_await": 145.0, "aqu-sz": 0.44, "%util": 34.0}
+    quick = {"r/s": 300.0, "rkB/s": 4800.0, "r_await": 0.4, "aqu-sz": 0.12, "%util": 12.0}
+    report = report_of(iostat([{"sda": slow, "vda": quick}] * 30))
+    assert report.verdict.state == "unknown"
+    assert report.verdict.devices == ("sda",)
+    assert "sda" in {series.name for series in report.series}

@@ -39,6 +39,7 @@ from iodiag.verdict.health import (
     MOST_AT_ONCE,
     QUEUED,
     healths,
+    held_of_waiting,
     is_brief,
     is_prompt,
     is_trickle,
@@ -55,7 +56,7 @@ from iodiag.verdict.possible_reason import likely
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
-MOST_UNREAD = 0.2
+MOST_UNREAD = 0.1
 """Share of the lines of numbers that were not read from which what was read shows no health."""
 
 WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
@@ -83,19 +84,27 @@ Held = Sequence[tuple[View, DeviceSeries]]
 
 
 def verdict(
-    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    *,
+    ignored: int = 0,
+    ledgers: Iterable[Ledger] = (),
+    is_cut: bool = False,
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
     `ignored` counts the findings that the configuration takes out, which no verdict may hide; nor may it hide
-    that lines of numbers could not be read, which the `ledgers` of the inputs count.
+    that lines of numbers could not be read, which the `ledgers` of the inputs count, or that the rest of one
+    is lost.
     """
     state, text = _judged(findings, views)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
     rows = sum(ledger.read for ledger in counts)
-    if unread > MOST_UNREAD * (unread + rows):
-        many = f"{unread} of {unread + rows} lines of numbers could not be read"
+    if is_cut or unread > MOST_UNREAD * (unread + rows):
+        many = "an input is cut off, and the rest of it is lost"
+        if not is_cut:
+            many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
         text += f" But {many}."
@@ -140,8 +149,9 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
     busy = busy or _busy(views)
     why, asks = _unknown(views)
+    named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     why = why.replace("No trouble is visible, but the", "The") if busy else why
-    return Verdict("unknown", asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+    return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
 
 
 def _busy(views: Sequence[View]) -> str:
@@ -392,8 +402,12 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xt 1 60`"
     more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
-    if any(somebody_waits(view) and view.devices for view in views):
+    if waited_for := [view for view in views if somebody_waits(view) and view.devices]:
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
+        if all(held_of_waiting(view).is_of_devices for view in waited_for):
+            more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
+        elif any(map(_hides_idle, waited_for)):
+            more += f", and which devices hold requests: `{IN_FLIGHT}`"
     calm = _calm(views)
     is_held = any(health == "waiting" for view in views for _, health in healths(view))
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
@@ -519,36 +533,72 @@ def _slowness(state: State) -> tuple[float, float]:
     return (0.0 if math.isnan(state.latency_ms) else state.latency_ms), state.requests
 
 
-def _why(views: Sequence[View]) -> str:
-    for view in views:
-        if waits := somebody_waits(view):
-            if view.devices:
-                return (
-                    f"{waits}, and no device is seen to be slow: a limit above them, NFS or a lock may be it"
-                )
-            paging = view.samples("paging")
-            found = starved(paging) if paging is not None else None
-            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
+_DOUBT, SHOWN = "it does not show whether the latency of", 3
+
+
+def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
+    """Devices with traffic, the slowest first, each with what its requests waited for most and who asked.
+
+    One that answered as expected is none of those that are not shown, unless all did.
+    """
     with_traffic = [
-        (series, max(active, key=_slowness), _asked(view, series))
+        (series, max(active, key=lambda state: (waited(state), _slowness(state))), _asked(view, series))
         for view in views
         for series in without_parts(view.devices)
         if (active := lasting_states(series))
     ]
-    # one that answered as expected is none of those that are not shown
-    open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]
-    with_traffic = open_ones or with_traffic
-    if with_traffic:
-        with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
+
+
+def _held_where(view: View) -> str:
+    """Whether what tasks wait for is in flight on the devices shown, and what else it may be."""
+    waiting = held_of_waiting(view)
+    share = 100 * waiting.in_flight / waiting.tasks if waiting.tasks > 0 else math.nan
+    values: Values = {"in_flight": waiting.in_flight, "share": share, "name": waiting.most.name}
+    values["what"] = text_of(_busiest(waiting.most), len(waiting.most.samples))
+    if waiting.is_of_devices:
+        text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
+        return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    text = "no device is seen to be slow"
+    if not waiting.is_elsewhere:
+        return text + ": a limit above them, NFS or a lock may be it"
+    text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
+    text += "the most: a limit above them, NFS, a lock"
+    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+
+
+_HIDDEN = (
+    " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
+    "left out, a stuck one, too)"
+)
+
+
+def _hides_idle(view: View) -> bool:
+    """Whether each row of a device has I/O, as where the tool leaves out those without."""
+    rates = [one.samples.floats("ios_per_s") for one in view.devices]
+    return bool((np.concatenate(rates) > 0).all())
+
+
+def _why(views: Sequence[View]) -> str:
+    for view in views:
+        if waits := somebody_waits(view):
+            if view.devices:
+                return f"{waits}, and {_held_where(view)}"
+            paging = view.samples("paging")
+            found = starved(paging) if paging is not None else None
+            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
+    if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]
-        values: Values = {"names": ", ".join(series.name for series, *_ in with_traffic[:3]), "asked": asked}
+        names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
+        values: Values = {"names": names, "asked": asked}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _fell(first)
         return say(
-            f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
+            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
         )
     if any(view.devices for view in views):

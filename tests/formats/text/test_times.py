@@ -282,6 +282,20 @@ def test_what_makes_a_first_report_since_boot(head: str, is_since_boot: bool):
     assert read.disk["since_boot"].tolist() == [is_since_boot, False]
 
 
+@pytest.mark.parametrize(
+    ("head", "is_since_boot"),
+    [
+        ("$ iostat -dx\n..\n", True),
+        ("$ iostat -dx 1\n..\n", False),
+        ("$ iostat -dxy 1 1\n..\n", False),
+        ("iostat -dx (excerpt)\n", False),
+    ],
+)
+def test_dots_above_one_report_hide_none_of_a_command_without_an_interval(head: str, is_since_boot: bool):
+    read = reading(head + report(0.37))
+    assert read.disk["since_boot"].tolist() == [is_since_boot]
+
+
 def test_a_first_report_like_all_others_is_not_since_boot():
     read = reading(BANNER + "".join(report(reads) for reads in (100.37, 101.33, 99.61, 100.11, 98.93)))
     assert not read.disk["since_boot"].any()
@@ -403,3 +417,15 @@ def test_a_later_phase_begins_anew_where_only_its_first_report_is_off_the_grid(f
     read = reading("Map:\n" + "".join(rows[:3]) + "Reduce:\n" + "".join(rows[3:]))
     assert read.disk["since_boot"].tolist() == [False] * 3 + [is_since_boot] + [False] * 3
     assert (read.disk["interval_s"].dropna() == 1.0).all()
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_without_a_banner_samples_of_a_few_hundredths_more_tell_the_first_report(skipped):
+    counts = [(3, 8, 21, 9, 27), (14, 22, 98, 42, 126), (90, 31, 630, 117, 333), (55, 13, 411, 71, 205)]
+    rows = [
+        " ".join(f"{n / length:.2f}" for n in count)
+        for count, length in zip(counts, (1.0, 1.01, 0.99, 1.02), strict=True)
+    ]
+    reports = ["1.68 5.18 5.77 1.69 84.92", *rows][skipped:]
+    text = "".join(f"{HEADER}sda {row} 0.00 0.00 0.00 0.00 0.00 0.00\n" for row in reports)
+    assert reading(text).disk["since_boot"].tolist() == [not skipped] + [False] * (len(reports) - 1)

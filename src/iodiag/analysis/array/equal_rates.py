@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import side_by_side
+from iodiag.analysis.array.side_by_side import are_beside, side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
 from iodiag.analysis.view.device_names import is_part, is_physical, may_be_part_of
@@ -22,7 +22,7 @@ ALIKE, ALIKE_RATE = 1.5, 2.0
 
 
 def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
-    """Groups of two and more devices with samples in the same streams that move equally much both ways."""
+    """Groups of two and more devices with samples in the same reports that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
     for series in devices:
         if len(series.loaded) or weighted.mean(series.samples, "kb_per_s") >= IDLE_KB_PER_S:
@@ -38,7 +38,9 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
             [[weighted.mean(s.samples, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
         )
         for places in clusters(rates.reshape(-1, 2), gap):
-            groups.append(tuple(busiest[place] for place in sorted(places)))
+            group = tuple(busiest[place] for place in sorted(places))
+            if len(side_by_side(group)[0]):
+                groups.append(group)
     return groups
 
 
@@ -102,13 +104,14 @@ _FAR_BEYOND, _ROUNDED_KB = 1.5, 64.0
 def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
     """Whether both serve requests at like rates and take a like time for them, or none serves any.
 
-    One that is busy and serves none is not like one that is idle.
+    One that is busy and serves none is not like one that is idle, nor are those that no report has both of.
     """
     (rate, latency, busy), (other_rate, other_latency, other_busy) = _pace(one), _pace(other)
-    return (rate == other_rate == 0 and busy == other_busy) or (
+    is_like = (rate == other_rate == 0 and busy == other_busy) or (
         0 < rate <= ALIKE_RATE * other_rate <= ALIKE_RATE**2 * rate
         and 0 < latency <= ALIKE * other_latency <= ALIKE**2 * latency
     )
+    return is_like and are_beside(one, other)
 
 
 @cached

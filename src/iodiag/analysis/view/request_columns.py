@@ -293,14 +293,48 @@ def _waits_per_completed(disk: Table) -> Columns:
 
 
 def _mixed(disk: Table) -> Columns:
-    """The latency of all requests, from those of the directions."""
-    if not _is_partly_unknown(disk, "await_ms"):
+    """The latency of all requests, from those of the directions, also where what is printed is not between.
+
+    `doubtful_await_ms` is the latency that is not believed.
+    """
+    is_apart = is_outside(disk) if {"await_ms", "read_await_ms", "write_await_ms"} <= set(disk.names) else _NO
+    if not (_is_partly_unknown(disk, "await_ms") or is_apart.any()):
         return {}
     ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
     read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
     discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
-    return {"await_ms": _completed(disk, "await_ms", _per(summed, ios))}
+    mixed = _per(summed, ios)
+    if not is_apart.any():
+        return {"await_ms": _completed(disk, "await_ms", mixed)}
+    printed, busy = disk.floats("await_ms"), np.fmin(disk.floats("util_pct") / 100, 1.0)
+    # what the queue and the busy share bear out is sooner true than one of its parts
+    held = ios * printed / 1000
+    is_borne_out = (np.abs(held - disk.floats("queue_depth")) <= LITTLE_SLACK) & ~(busy > held + LITTLE_SLACK)
+    is_void = is_apart & ~is_borne_out & np.isfinite(mixed)
+    void = np.where(is_void, printed, np.nan)
+    known = disk.with_columns(await_ms=np.where(is_void, np.nan, printed))
+    return {"await_ms": _completed(known, "await_ms", mixed), "doubtful_await_ms": void}
+
+
+def is_outside(disk: Table, part: float = 0.05) -> npt.NDArray[np.bool_]:
+    """Where the printed latency of all requests is not between those of reads and of writes.
+
+    Only where both completed requests: md and device-mapper may book time of a direction without any.
+    Discards have a latency of their own, which counts, too.
+    """
+    mixed, reads, writes = (disk.floats(f"{name}await_ms") for name in ("", "read_", "write_"))
+    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
+    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(disk))
+    outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
+    outside &= (disk.floats("reads_per_s") > 0) & (disk.floats("writes_per_s") > 0)
+    return np.asarray(outside & ~(disk.floats("discards_per_s") > 0))
+
+
+_NO = np.zeros(1, dtype=np.bool_)
+
+_COARSEST_MS = 0.1
+"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def _latencies(disk: Table) -> Columns:
@@ -317,19 +351,21 @@ def _latencies(disk: Table) -> Columns:
 def _use(disk: Table) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
-    held = np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth)
-    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
-    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    by_wait = ios * wait / 1000
+    held = np.where(_is_miscounted(disk, depth, by_wait, util), by_wait, depth)
+    half = weighted.half_digit(disk)
+    rounding_await = half / np.maximum(wait, 1e-9)
+    rounding_little = half / np.maximum(depth, 1e-9) + half / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
     # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
-    is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
+    is_far = (wait > half) & ((little > 2 * wait + half) | (2 * little + half < wait))
     # the printed one, unless it has too few digits
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": held,
-        "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
+        "is_util_trusted": util - half / 100 <= held + half,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
@@ -355,7 +391,8 @@ def _recounted(disk: Table) -> Table:
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
     util = np.where(is_missed, np.minimum(depth, 1.0), util)
-    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    half = weighted.half_digit(disk)
+    is_trusted = util - half / 100 <= depth + half
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
 
@@ -384,15 +421,18 @@ _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1
 how far apart (ln) rates, latencies and kB/s of one load are."""
 
 
-def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.bool_]:
+def _is_miscounted(disk: Table, depth: Floats, held: Floats, util: Floats) -> npt.NDArray[np.bool_]:
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
-    Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well. So may part of a backlog that drains.
+    Kernels 4.19 and 4.20 lose most of them. Of a few that are lost the busy share tells as well, as a device
+    that is never empty holds one request at least. What waited for longer than its sample may have been in
+    flight before: then the samples on either side have to say so as well. So may part of a backlog that
+    drains.
     Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
     their sums agree.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
+    is_short |= depth < BORNE_OUT * np.minimum(held, np.minimum(util, 1.0)) - LITTLE_SLACK
     if not is_short.any():
         return is_short
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
@@ -416,6 +456,9 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     in_run[:-1] |= in_run[1:] & same
     return np.asarray(is_short & (is_within | in_run))
 
+
+BORNE_OUT = 0.9
+"""Share of what both rate times latency and the busy share tell of that a true mean number in flight has."""
 
 _BACKLOG, _LEFT = 0.1, 1 / 3
 """Share of a sample that requests wait from which many may have begun before it; and share of rate times

@@ -115,10 +115,9 @@ def _row(header: list[str], cells: list[str], controller: str, line: Line) -> It
         yield Said(controller, "", "Battery State", cells[-1], line)
     elif kind := {"DG/VD": "volume", "EID:Slt": "disk"}.get(header[0] if header else ""):
         part = f"{kind} {cells[0].rpartition('/')[2]}"
-        named = dict(zip(header, cells, strict=False))
-        for key in ("TYPE", "State", "Cache"):
-            if key in named:
-                yield Said(controller, part, key, named[key], line)
+        for key, words in zip(header, cells, strict=False):
+            if key in ("DID", "TYPE", "State", "Cache"):
+                yield Said(controller, part, key, words, line)
 
 
 _COLON = r"(?P<indent>\s*)(?P<key>[A-Z][\w .#'/()-]{0,60}?)\s*:\s?(?P<words>.{0,200})"

@@ -73,7 +73,7 @@ def _fact(controller: str, part: str, said: Mapping[str, Said], source: str) -> 
     kind = part.partition(" ")[0]
     read = {"": _controller, "volume": _volume, "disk": _disk}[kind]
     values = {key: value for key, value in read(words) if value is not None}
-    if not values or values.keys() <= {"device", "level"}:
+    if values.keys() <= {"device", "level", "device_id"}:
         return None
     named = f"controller {controller}".strip() + (f" {part}" if part else "")
     whose: Values = {
@@ -126,6 +126,8 @@ def _policy(words: str) -> str | None:
 def _disk(words: Mapping[str, str]) -> Found:
     state = words.get("Firmware state", words.get("State", words.get("Status", "")))
     yield "disk_state", state[:60] if re.match(_GONE, state) else None
+    number = re.match(r"\d{1,5}$", words.get("Device Id", words.get("DID", "")))
+    yield "device_id", number[0] if number else None
     for key, name in _COUNTS.items():
         if key in words:
             yield name, counter(words[key])

@@ -41,7 +41,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
             continue
         if pinned is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
+            levels = (level for kind in load_levels(series) for level in kind)
+            if any(len(level.places) >= limits.least_samples for level in levels):
+                yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
+            else:
+                yield Outcome(RULE.id, "undetermined", (series.name,), say(_BRIEF, limits.as_dict()))
             continue
         level, alone = pinned
         client = _client(view, level, limits)
@@ -62,6 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
 
 
+_BRIEF = "no load lasts for {least_samples:.0f} samples: whether its queue stays at one depth does not show"
 _STEADY = (
     "its depth stays at {depth}, and nothing says what one request alone takes: the program's own depth and "
     "/sys/block/{device}/queue/nr_requests would tell whose limit it is"

@@ -9,7 +9,8 @@ four and more on a device that is never idle, for twice what its class takes at 
 what calmer samples of it allow for their size. One sample is enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
-it falls short of a threshold by less than they differ.
+it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
+it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
@@ -56,6 +57,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
+from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
@@ -66,6 +68,7 @@ from iodiag.analysis.load.saturation import (
     longest_contiguous,
     with_verdict,
 )
+from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -102,7 +105,21 @@ def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     return bool(is_busy) and is_passing(series, rows, limits)
 
 
+_STILL = (
+    "{device} completed no request in {still} of {samples} samples, for up to {longest:.0f} s at a time, "
+    "{still_util:.0f} % busy"
+)
 _ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
+
+
+def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """That it completed nothing in more samples than it was full (`rows`)."""
+    still = series.samples[stalled(series.samples)]
+    if len(still) > len(rows):
+        values: Values = {"device": series.name, "still": len(still), "samples": len(series.samples)}
+        values |= {"longest": max((stall.seconds for stall in stalls_of(series)), default=0.0)}
+        values |= {"still_util": weighted.mean(still, "util_pct")}
+        yield cite(still, _STILL, values)
 
 
 def _finding(
@@ -120,6 +137,9 @@ def _finding(
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
+    if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
+        values |= still[0].values
+        summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
     above, held = tuple(layers_above(view, series, lead)), tuple(held_cpus(view, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
@@ -139,6 +159,7 @@ def _finding(
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
+            *still,
             cite(whole, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
@@ -148,6 +169,7 @@ def _finding(
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
+            *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
@@ -392,7 +414,7 @@ _OF_WRITES = (
 RULE = Rule(
     id="true-saturation",
     role="cause",
-    explains=("symptom", "iowait-misread"),
+    explains=("symptom", "iowait-misread", "flush-latency"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",
     remedy=(

@@ -37,7 +37,15 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
-from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
+from iodiag.analysis.load.plateaus import (
+    Plateau,
+    likeness,
+    max_over_min,
+    of_rate,
+    plateau,
+    queue_range,
+    throughput_of_sizes,
+)
 from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
 from iodiag.analysis.measure import weighted
@@ -111,6 +119,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     found = [top for top in _tops(samples, demand, limits) if _holds(view, series, top, demand, limits)]
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
+    if (same := throughput_of_sizes(series)) is not None:
+        return Outcome(RULE.id, "undetermined", (series.name,), say(*same))
     is_long = count >= limits.least_samples
     if is_long and not any(True for _ in _tops(samples, demand, limits)):
         return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")

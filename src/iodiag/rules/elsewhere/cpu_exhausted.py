@@ -10,7 +10,8 @@ sends no requests.
 
 When it is wrong: no iowait beside no idle time proves nothing about disks: iowait is idle time, and there
 is none to count. Work at low priority (nice) gives way and does not count. One CPU of many can be exhausted
-while their mean is not. A program that polls for its I/O takes all of a CPU by design.
+while their mean is not: a share of one CPU, in nearly all samples, with a task or two that want to run is not
+cleared. A program that polls for its I/O takes all of a CPU by design.
 
 References: proc_stat(5) on idle and iowait; sar(1), -u and -q.
 """
@@ -52,6 +53,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             often = "on average" if "cpu" in view.average_only else "at most"
             reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
             yield Outcome(RULE.id, "undetermined", (), reason)
+        elif one := _one_full(view, cpu, limits):
+            yield Outcome(RULE.id, "undetermined", (), one)
         else:
             yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")
         return
@@ -65,6 +68,38 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", (), reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
+
+
+def _one_full(view: View, cpu: Table, limits: Limits) -> str:
+    """That one CPU may be full: a task or two want to run, and what is done is that of one; else empty.
+
+    Where the number of CPUs is not known, a half, a quarter or an eighth of the time is taken for one.
+    """
+    queue = rows_at(view, "queue", cpu)
+    tasks = weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
+    waits = weighted.mean(cpu, "iowait_pct", "cpu") >= 2 * limits.iowait
+    if waits or not _FEWEST_TASKS <= tasks <= _MOST_TASKS:
+        return ""
+    system = cpu.floats("system_pct")
+    work = cpu.floats("user_pct") + system
+    for cpus in (view.cpus,) if view.cpus else (2, 4, 8):
+        is_one = np.abs(work * cpus / 100 - 1) <= _ONE
+        if 1 < cpus <= _MOST_CPUS and is_one.sum() >= max(limits.samples, _NEARLY_ALL * len(cpu)):
+            values: Values = {"work": float(work[is_one].mean()), "cpus": cpus, "tasks": tasks}
+            values |= {"count": int(is_one.sum()), "samples": len(cpu)}
+            where = " in the kernel" if system[is_one].sum() >= _MOSTLY * work[is_one].sum() else ""
+            of = "{cpus}" if view.cpus else "{cpus}, if it has so many,"
+            text = f"one CPU of {of} may be full{where}: {{work:.0f}} % busy {in_samples(len(cpu))} with "
+            return say(text + "{tasks:.1f} tasks that want to run; mpstat -P ALL 1 shows each CPU", values)
+    return ""
+
+
+_FEWEST_TASKS, _MOST_TASKS = 0.5, 2.5
+"""Runnable tasks of one that always runs, with vmstat itself, which newer ones count."""
+
+_ONE, _MOST_CPUS, _NEARLY_ALL, _MOSTLY = 0.1, 16, 0.8, 0.8
+"""How far the work may be from that of one CPU; CPUs of whose time one is not lost among the rest; the share
+of samples that is no chance; and of the work that is the kernel's."""
 
 
 def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
@@ -124,6 +159,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
         severity=severity,
         confidence=sure,
         **time_fields(rows, of_host=True),
+        title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),

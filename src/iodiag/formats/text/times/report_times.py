@@ -34,7 +34,7 @@ _ODD = 0.002
 _SIX_HOURS = 21_600.0
 _LONGER, _TELLING = 1.25, 100.0
 _FEWEST_OFF = 2
-_JITTER = tuple(n / 100 for n in range(90, 126))
+_SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
 
 
@@ -270,16 +270,24 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     rounded = [np.unique(rows.report[_is_rounded_down(rows)]) for rows in groups]
     if any(len(reports) == 1 and reports[0] == 0 for reports in rounded):
         return True
-    usual = _clock.grid_interval(_rates(groups, is_first=False))
+    later = _rates(groups, is_first=False)
+    usual = _clock.grid_interval(later)
+    if np.isnan(usual):  # each sample may be some hundredths longer than the others
+        usual = _clock.usual_grid(later, _reports_of_rates(groups))
     if np.isnan(usual) or _later(groups) < 2:
         return False
     first = np.unique(_rates(groups, is_first=True))
     first = first[first > 0]
     # a sample of a few hundredths more or less lies on the grid of its own length
-    if any(_is_on_grid(first, usual * factor) for factor in _JITTER):
+    if any(_is_on_grid(first, length) for length in _like(usual)):
         return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def _like(usual: float) -> Floats:
+    """Lengths of a sample near the usual one: the kernel counts hundredths of a second."""
+    return np.arange(round(_SHORTER * 100 * usual), round(_LONGER * 100 * usual) + 1) / 100
 
 
 def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
@@ -444,4 +452,12 @@ def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
     for rows in groups:
         some = np.flatnonzero((rows.report == 0) == is_first)[:_MOST_ROWS]
         parts.append(rows.numbers[np.ix_(some, np.array(rows.rates_at, dtype=np.int64))].ravel())
+    return np.concatenate(parts)
+
+
+def _reports_of_rates(groups: Sequence[RowGroup]) -> Ints:
+    """The report of each of the `_rates` that follow the first one."""
+    parts = [np.empty(0, dtype=np.int64)]
+    for rows in groups:
+        parts.append(np.repeat(rows.report[rows.report > 0][:_MOST_ROWS], len(rows.rates_at)))
     return np.concatenate(parts)

@@ -619,7 +619,10 @@ def _begins_at_boot(
     """Whether the first report of a segment is one that its tool averages since boot."""
     first_report = parts[0].rows.layout.first_report
     is_own_command = _is_of(origin, parts)
-    if origin.is_elided or (is_own_command and origin.command and origin.command.has_flag("y")):
+    own = origin.command if is_own_command else None
+    # without an interval there is no other report, whatever was left out
+    is_lone = own is not None and not (own.interval_s or own.is_excerpt) and _report_times.is_alone(groups)
+    if (origin.is_elided and not is_lone) or (own and own.has_flag("y")):
         return False
     if first_report == "since boot under its clock":
         # with an interval, the first report is its first interval; without, its clock is the header's

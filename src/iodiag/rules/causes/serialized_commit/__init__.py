@@ -108,6 +108,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             *_outside(judgement, limits),
         ),
         remedy=(*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy),
+        confirm=_commands(view),
         refutes=(
             "sessions that wait for locks, the network or a replica instead of the log",
             "a device whose flushes the application does not wait for",
@@ -135,6 +136,20 @@ def _of_carrier(carrier: Chain | None) -> Iterator[Evidence]:
         if carrier.flat_pct >= 0:
             text += "; {low} to {high} requests/s in {count} samples, {util:.0f} % busy"
         yield cite(carrier.rows, text, carrier.template_values(), worst="util_pct")
+
+
+def _commands(view: View) -> tuple[str, ...]:
+    """Commands: of the database that the capture shows alone, and without what it holds already."""
+    is_mysql, is_pg = (bool(view.facts_of(*kinds)) for kinds in (_OF_MYSQL, _OF_PG))
+    given = [words for kind, words in _GIVEN.items() if view.facts_of(kind)]
+    other = () if is_mysql == is_pg else ("pg_", "psql") if is_mysql else ("mysql",)
+    known = (*(_INNODB if is_mysql else ()), *RULE.confirm)
+    return tuple(text for text in known if not text.startswith(other) and not any(w in text for w in given))
+
+
+_GIVEN = {"processlist": "PROCESSLIST", "pg-activity": "pg_stat_activity", "innodb-status": "INNODB STATUS"}
+_OF_MYSQL, _OF_PG = ("mysql-variables", "processlist", "innodb-status"), ("pg-settings", "pg-activity")
+_INNODB = ("mysql -e \"SHOW GLOBAL STATUS LIKE 'Innodb_os_log_%'\"", "mysql -e 'SHOW ENGINE INNODB STATUS'")
 
 
 def _said(judgement: Judgement) -> str:

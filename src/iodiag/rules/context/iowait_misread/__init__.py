@@ -1,7 +1,8 @@
 """%iowait says something else than it seems to.
 
 What it detects: high iowait while no device queues anything (one patient reader, a few of them on a device
-that does not spin, or tasks that wait for no disk at all); low iowait while commits wait in line or a device
+that does not spin, or tasks that wait for no disk that is shown: all of them hold half as many requests as
+tasks wait, or fewer); low iowait while commits wait in line or a device
 is saturated; and no iowait because busy CPUs hide it while a device is saturated.
 
 Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. People look for disk trouble

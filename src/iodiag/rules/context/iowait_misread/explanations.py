@@ -10,7 +10,7 @@ from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
@@ -24,6 +24,9 @@ from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
 
 WINDOW_EXIT_SHARE = 0.8
+
+PART = 0.5
+"""Requests in flight per task that waits below which most of the tasks wait for something else."""
 
 MOMENT = 0.2
 """Share of the samples below which a few that do not last are a moment: nobody is misled by it."""
@@ -159,6 +162,16 @@ def _beside_disks(
     name = max(means, key=lambda device: means[device]["depth"])
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]
+    whole = [mean["depth"] for one, mean in means.items() if not _is_layer(view, one)] or [depth]
+    waiters = shares.iowait / 100 * (view.cpus or 1)
+    if sum(whole) < PART * waiters and not depth < 0.1:
+        held: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
+        text = (
+            "all devices together hold {held:.2f} requests in flight, where {waiting:.2f} tasks wait at least"
+        )
+        told = cite(disk, text, held, worst="depth")
+        summary = say(_OTHERS, held | {"iowait": shares.iowait})
+        return Side(summary, shares, confidence(3, at_most=at_most), (told,))
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
@@ -187,6 +200,12 @@ def _beside_disks(
     return Side(summary, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
 
 
+def _is_layer(view: View, name: str) -> bool:
+    """Whether its requests are in flight on devices below it, too."""
+    series = view.series(name)
+    return series is not None and series.is_stacked
+
+
 def _is_parallel(view: View, name: str, rows: Table) -> bool:
     """Whether a device that does not spin serves its requests as promptly as a healthy one of its class."""
     series = view.series(name)
@@ -198,6 +217,10 @@ def _is_parallel(view: View, name: str, rows: Table) -> bool:
 _NO_IO = (
     "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
     "for a request that does not complete."
+)
+_OTHERS = (
+    "iowait of {iowait:.1f} % is hardly time of the devices shown, which hold {held:.2f} requests in flight, "
+    "{share:.0f} % of what waits at the most: tasks wait for something else, or for a device without a row."
 )
 _ONE_READER = (
     "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."

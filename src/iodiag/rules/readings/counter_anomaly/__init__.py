@@ -35,7 +35,6 @@ from iodiag.analysis.view.request_columns import BROKEN_TIME
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import HALF_DIGIT
 from iodiag.rules.readings.counter_anomaly import contradictions
 from iodiag.table.table import Table, by_text
 
@@ -146,7 +145,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         for reason, rows in by_text(dropped, "anomaly"):
             values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
-    is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
+    is_over = weighted.values(samples, "util_pct") - weighted.half_digit(samples) > limits.most_util
     if is_over.any():
         over = samples[is_over]
         values = {

@@ -12,11 +12,10 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
+from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK, is_outside
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Table, stacked
 
 _TOTALS_OF_TIME = ("reads", "writes", "all")
@@ -35,7 +34,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     booked = ios * weighted.values(samples, "await_ms") / 1000
     # each total is of whole ms, and depth and latency are rounded after that
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
-    slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
+    slack = weighted.half_digit(samples) * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= min(limits.least_samples, len(samples)):
         rows = samples[beyond]
@@ -112,7 +111,10 @@ def of_rates(series: DeviceSeries) -> Iterator[Evidence]:
 def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
     samples = series.samples
-    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    half = weighted.half_digit(samples)
+    ios, wait = samples.floats("ios_per_s"), samples.floats("await_ms")
+    # the least that the digits allow; a rate is known far better than its latency
+    held = ios * wait / 1000 if "half_digit" not in samples else ios * (wait - half).clip(0) / 1000 - half
     is_wrong = (held >= _LEAST_HELD) & (samples.floats("queue_depth") < 0.1 * held)
     # what waited long may have been in flight before the sample; what is quick was within it
     is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
@@ -121,6 +123,8 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     longest = np.fmax(samples.floats("read_await_ms"), samples.floats("write_await_ms"))
     is_instant = np.fmax(samples.floats("await_ms"), longest) <= 10 * weighted.seconds_or_one(samples)
     is_wrong |= is_instant & (held >= 1) & (samples.floats("queue_depth") < LITTLE * held - LITTLE_SLACK)
+    both = np.fmin(samples.floats("depth"), np.fmin(samples.floats("util"), 1.0))
+    is_wrong |= both > samples.floats("queue_depth") + LITTLE_SLACK
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
         values: Values = {
@@ -206,35 +210,23 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
 
 
 def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
-    """The latency of all requests against those of reads and of writes, between which it lies.
-
-    Only where both completed requests: md and device-mapper may book time of a direction without any.
-    Discards have a latency of their own, which counts, too.
-    """
-    samples = series.samples
-    names = ("await_ms", "read_await_ms", "write_await_ms")
-    if any(name not in samples for name in names):
+    """The latency of all requests against those of reads and of writes, between which it lies."""
+    printed = series.samples.floats("doubtful_await_ms")
+    if "await_ms" not in series.samples:
         return
-    mixed, reads, writes = (samples.floats(name) for name in names)
-    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
-    part = limits.residual / 100
-    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
-    if outside.any():
-        outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
-        outside &= ~(samples.floats("discards_per_s") > 0)
+    samples = series.samples.with_columns(
+        await_ms=np.where(np.isnan(printed), series.samples.floats("await_ms"), printed)
+    )
+    outside = is_outside(samples, limits.residual / 100)
     if outside.any():
         rows = samples[outside]
         values: Values = {"device": series.name, "count": len(rows)}
-        values |= {name: float(rows.floats(name)[0]) for name in names}
+        values |= {f"{of}await_ms": float(rows.floats(f"{of}await_ms")[0]) for of in ("", "read_", "write_")}
         text = (
             "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
             "{write_await_ms} ms (such samples: {count})"
         )
         yield cite(rows, text, values)
-
-
-_COARSEST_MS = 0.1
-"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
