@@ -63,7 +63,7 @@ ONE = {"r": 1, "us": 1, "sy": 50, "wa": 1}
     [
         ({}, "one CPU of 2, if it has so many, may be full in the kernel: 51 % busy in 5 of 5 samples"),
         ({"us": 24, "sy": 2}, "one CPU of 4, if it has so many, may be full: 26 %"),
-        ({"r": 6}, ""),
+        ({"r": 6, "sy": 48}, ""),
         ({"us": 20, "sy": 20}, ""),
         ({"wa": 30}, ""),
     ],

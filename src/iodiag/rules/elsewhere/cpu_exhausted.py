@@ -3,7 +3,7 @@
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
 is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
 on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
-samples is a note: three of them, or a run queue longer than there are CPUs.
+samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -105,12 +105,12 @@ of samples that is no chance; and of the work that is the kernel's."""
 def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
     """The samples in which the kernel takes most of the CPUs' time, if these are most and tasks hardly wait.
 
-    A sample or two prove it where more tasks want to run than there are CPUs.
+    More tasks want to run then than there are CPUs; where these are not counted, more than one can serve.
     """
     rows = cpu[cpu.floats("system_pct") >= limits.system]
     queue = rows_at(view, "queue", rows)
     tasks = weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
-    is_told = len(rows) >= limits.samples or tasks > (view.cpus or math.inf)
+    is_told = tasks > (view.cpus or _MOST_TASKS) and (view.cpus is not None or len(rows) >= limits.samples)
     is_told &= not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     return rows if is_told and 2 * len(rows) > len(cpu) and "cpu" not in view.average_only else rows[:0]
 
@@ -133,7 +133,7 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
         cannot_know=("what the kernel does: perf top tells (copies, checksums, locks, reclaim)",),
         remedy=("See what the kernel does: perf top, or perf record -ag of ten seconds.",),
-        confirm=("perf top", "mpstat -P ALL 1 10", "sar -B 1 10"),
+        confirm=("mpstat -P ALL 1 10", "vmstat 1 10", "sar -B 1 10"),
     )
 
 
