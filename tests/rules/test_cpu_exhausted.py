@@ -42,7 +42,7 @@ def test_a_moment_between_samples_that_wait_for_io_is_no_lasting_lack(report_of,
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
-        ({"id": 10, "us": 24}, "undetermined"),
+        ({"id": 10, "us": 44, "sy": 46}, "undetermined"),
         ({"wa": 20, "us": 14}, "undetermined"),
         ({"us": 5, "sy": 5, "st": 90}, "clear"),
         ({"us": 4, "sy": 4}, "undetermined"),
@@ -91,3 +91,41 @@ def test_a_full_device_is_never_hidden_by_it(report_of):
     report = report_of(iostat([{"sda": full}] * 10, {"%user": 60.0, "%system": 40.0, "%idle": 0.0}))
     assert only(report)
     assert report.verdict.state != "elsewhere"
+
+
+KERNEL = {"r": 7, "us": 17, "sy": 61, "id": 19, "wa": 3}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cpus", "told"),
+    [
+        ([KERNEL] * 3, None, "high"),
+        ([KERNEL] * 3 + [CALM] * 3, None, None),
+        ([KERNEL], 4, "medium"),
+        ([KERNEL], 8, None),
+        ([KERNEL], None, None),
+        ([KERNEL | {"wa": 20, "id": 2}] * 3, None, None),
+    ],
+    ids=["most samples", "half of them", "a run queue", "no run queue", "CPUs unknown", "tasks wait"],
+)
+def test_work_in_the_kernel_is_told_with_time_left(report_of, rows, cpus, told):
+    finding = only(report_of(vmstat(rows), rules=[RULE], cpus=cpus))
+    assert (finding.confidence if finding else None) == told
+    if finding:
+        assert finding.severity == "notice"
+        assert finding.summary.startswith("The CPUs work in the kernel, more than they wait: system 61 %")
+
+
+def test_few_samples_with_blocked_tasks_do_not_head_a_report_of_busy_cpus(report_of):
+    rows = [KERNEL | {"b": 4 if n in (3, 7) else 0, "bo": 90_000} for n in range(12)]
+    report = report_of(vmstat(rows))
+    assert report.headline.startswith("The CPUs work in the kernel")
+    assert {f.severity for f in report.findings if f.rule == "blocked-tasks"} == {"info"}
+
+
+def test_busy_cpus_are_never_no_visible_trouble(report_of):
+    shares = {"%user": 52.0, "%system": 37.0, "%iowait": 0.2, "%idle": 10.8}
+    row = {"r/s": 40.0, "rkB/s": 900.0, "r_await": 90.0, "aqu-sz": 3.6, "%util": 20.0}
+    report = report_of(iostat([{"sda": row}], shares))
+    assert "No trouble is visible" not in report.headline
+    assert report.headline.startswith("The CPUs are 89 % busy.")

@@ -320,6 +320,42 @@ def test_what_runs_at_the_rate_of_a_device_that_is_held_is_not_cleared(report_of
     assert (RULE, "nvme3n1") in cleared
 
 
+READS_ALONE = "Device: r/s rkB/s avgrq-sz avgqu-sz await r_await svctm %util\n"
+PLAIN = (
+    "nvme0n1 611.30 78246.40 256.00 0.33 0.91 0.91 0.41 25.10\n"
+    "dm-0 611.30 78246.40 256.00 0.52 0.91 0.91 0.41 25.20\n"
+    "dm-2 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+)
+SPLIT = (
+    "nvme0n1 5000.00 20000.00 8.00 41.20 8.24 8.24 0.20 100.00\n"
+    "dm-0 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    "dm-2 156.40 20019.20 256.00 1.93 12.30 12.30 6.39 100.00\n"
+)
+
+
+def test_requests_that_a_layer_splits_use_up_the_limit(report_of):
+    """No topology is stated: equal bytes in the same sample pair the layer with the disk."""
+    text = (
+        f"A copy from the volume:\n\n{READS_ALONE}{PLAIN}\nNow from its snapshot:\n\n{READS_ALONE}{SPLIT}\n"
+    )
+    report = report_of(text)
+    (finding,) = found(report)
+    assert "5,000 IOPS" in finding.summary
+    assert "dm-2 asks for 128 kB at a time, and each is split into 32 of 4.0 kB" in finding.summary
+    assert "nomerges" in finding.remedy[0]
+    assert "nomerges" in finding.confirm[0]
+    # the only sample of its run is no burst, and the limit is what is full
+    assert not any("burst" in f"{one.title} {one.summary}" for one in report.findings)
+
+
+@pytest.mark.parametrize(
+    "above", [SPLIT.replace("20019.20", "14019.20"), SPLIT.replace("dm-2 156.40", "dm-2 4990.00")]
+)
+def test_other_bytes_or_as_many_requests_are_no_split(run, above):
+    (finding,) = found(run(f"From the snapshot:\n\n{READS_ALONE}{above}\n"))
+    assert "split" not in finding.summary
+
+
 @pytest.mark.parametrize(
     ("size", "rate", "depth", "is_told"),
     [

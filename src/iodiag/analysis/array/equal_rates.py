@@ -12,6 +12,7 @@ from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
 from iodiag.analysis.view.device_names import is_part, is_physical, may_be_part_of
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.result_cache import cached
+from iodiag.table.table import Table
 
 EQUAL = 0.1
 """Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
@@ -53,6 +54,29 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
     """Devices without the partitions of disks that are there themselves."""
     names = {series.name for series in devices}
     return [series for series in devices if not is_part(series.name, names)]
+
+
+@cached
+def disk_by_bytes(view: View, upper: DeviceSeries) -> tuple[DeviceSeries, Table, Table] | None:
+    """The only disk that moves the bytes of a device above it, with the samples of both in which it does.
+
+    Where nothing states what a mapped device stands on, that pairs the two; of others the disk is the stated
+    one. None where no disk does, or several.
+    """
+    names = {leaf.name for leaf in view.topology.leaves(upper.name)} - {upper.name}
+    disks = [series for name in sorted(names) if (series := view.series(name))] if names else disks_of(view)
+    found = []
+    for disk in disks if len(disks) < MOST_DEVICES else ():
+        above, below = side_by_side([upper, disk])
+        kb, other = above.floats("kb_per_s"), below.floats("kb_per_s")
+        is_same = (np.fmin(kb, other) >= _LEAST_KB) & (np.abs(kb - other) <= _SAME_BYTES * np.fmax(kb, other))
+        if is_same.any():
+            found.append((disk, above[is_same], below[is_same]))
+    return found[0] if len(found) == 1 else None
+
+
+_SAME_BYTES, _LEAST_KB = 0.01, 1024.0
+"""How far kB/s of two layers are apart by requests at the ends of a sample; and kB/s that are no chance."""
 
 
 def beyond_whole(view: View, whole: DeviceSeries) -> tuple[float, float] | None:

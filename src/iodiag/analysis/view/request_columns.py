@@ -92,7 +92,8 @@ def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
     for step in (
-        _reads_alone,
+        _wrapped,
+        _one_way_alone,
         _totals,
         _other_rates,
         _directions,
@@ -107,26 +108,67 @@ def _derived(disk: Table) -> Columns:
     return found
 
 
-def _reads_alone(disk: Table) -> Columns:
-    """Totals where nothing is printed of writes, and reads hold all of the queue by rate times latency.
+def _wrapped(disk: Table) -> Columns:
+    """Bytes and sizes that a wrapped counter spoilt, as unknown, in samples whose other numbers agree.
 
-    Writes may have completed, but none worth a twentieth of what is in flight.
+    They do where rate times latency is the queue, and rate times svctm the busy share; `is_wrapped` tells
+    where.
     """
-    if not {"reads_per_s", "read_await_ms", "queue_depth"} <= set(disk.names):
+    names = [name for name in _OF_BYTES if name in disk and _is_absurd(disk.floats(name)).any()]
+    if not names or "svctm_ms" not in disk:
         return {}
-    reads, depth = disk.floats("reads_per_s"), disk.floats("queue_depth")
-    off = np.abs(reads * disk.floats("read_await_ms") / 1000 - depth)
-    is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
-    for name in ("writes_per_s", "write_kb_per_s", "write_await_ms"):
-        is_all &= np.isnan(disk.floats(name))
-    moved = _completed(disk, "read_kb_per_s", reads * disk.floats("read_request_size_kb"))
-    totals = {"ios_per_s": reads, "kb_per_s": moved}
-    found = {name: _completed(disk, name, np.where(is_all, data, np.nan)) for name, data in totals.items()}
-    return {"read_kb_per_s": moved} | found
+    rates = [disk.floats(f"{way}s_per_s") for way in ("read", "write")]
+    printed, depth, busy = (disk.floats(name) for name in ("ios_per_s", "queue_depth", "util_pct"))
+    ios = np.where(np.isnan(printed), rates[0] + rates[1], printed)
+    agree = (depth >= _LEAST_TOLD) & (busy >= _LEAST_TOLD)
+    for found, by in ((depth, disk.floats("await_ms") / 1000), (busy, disk.floats("svctm_ms") / 10)):
+        agree &= np.abs(ios * by - found) <= _AGREE * found + HALF_DIGIT
+    spoilt = {name: agree & _is_absurd(disk.floats(name)) for name in names}
+    left = {name: np.where(rows, np.nan, disk.floats(name)) for name, rows in spoilt.items()}
+    return left | {"is_wrapped": np.any(list(spoilt.values()), axis=0)}
 
 
-_ALL_OF_QUEUE, _LEAST_QUEUE = 0.05, 0.1
-"""How near a queue is to rate times latency of what fills it, and the least that two decimals tell of."""
+def _is_absurd(column: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray((column > _ABSURD) | (column < 0))
+
+
+_OF_BYTES = tuple(
+    f"{way}{name}" for way in ("", "read_", "write_") for name in ("kb_per_s", "request_size_kb")
+)
+_AGREE, _LEAST_TOLD = 0.02, 0.2
+"""How near two numbers of a sample are that say the same, and the least of them that their digits tell."""
+
+
+def _one_way_alone(disk: Table) -> Columns:
+    """Totals where nothing is printed of one direction, and the other one is all that is counted.
+
+    That is so where requests of the other direction have the size and the latency of all requests, or hold
+    all of the queue by rate times latency: then none of the direction that is left out is worth a twentieth.
+    """
+    found: Columns = {}
+    for own, other in (("read", "write"), ("write", "read")):
+        wanted = any(_is_partly_unknown(disk, name) for name in (f"{other}s_per_s", f"{own}_kb_per_s"))
+        if not wanted or not {f"{own}s_per_s", f"{own}_await_ms"} <= set(disk.names):
+            continue
+        rate, wait = disk.floats(f"{own}s_per_s"), disk.floats(f"{own}_await_ms")
+        depth, size = disk.floats("queue_depth"), disk.floats("request_size_kb")
+        off = np.abs(rate * wait / 1000 - depth)
+        is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
+        own_size = _per(disk.floats(f"{own}_kb_per_s"), rate)
+        is_all |= (np.abs(own_size - size) <= _SAME_SIZE * size) & (wait == disk.floats("await_ms"))
+        for name in (f"{other}s_per_s", f"{other}_kb_per_s", f"{other}_await_ms"):
+            is_all &= np.isnan(disk.floats(name))
+        moved = _completed(disk, f"{own}_kb_per_s", rate * disk.floats(f"{own}_request_size_kb"))
+        found[f"{own}_kb_per_s"] = moved
+        for name, data in (("ios_per_s", rate), ("kb_per_s", moved)):
+            known = disk.with_columns(**found)
+            found[name] = _completed(known, name, np.where(is_all, data, np.nan))
+    return found
+
+
+_ALL_OF_QUEUE, _LEAST_QUEUE, _SAME_SIZE = 0.05, 0.1, 0.01
+"""How near a queue is to rate times latency of what fills it, the least that two decimals tell of, and how
+near the size of one direction's requests is to that of all, by rounding."""
 
 
 def _totals(disk: Table) -> Columns:
@@ -144,13 +186,15 @@ def _totals(disk: Table) -> Columns:
 def _rates_of_others(disk: Table) -> Floats:
     """Requests per second where they are not printed: bytes over their size, or those in flight over latency.
 
-    Where the two are far apart neither is taken.
+    Where the two are far apart neither is taken, nor one below the rate of a direction: no total is.
     """
     moved, size = disk.floats("kb_per_s"), disk.floats("request_size_kb")
     by_size = np.where((moved == 0) & (size == 0), 0.0, _per(moved, size))
     little = 1000 * _per(disk.floats("queue_depth"), disk.floats("await_ms"))
     is_far = np.abs(by_size - little) > _FAR_APART * np.fmax(by_size, little)
-    return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    rates = np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    part = np.fmax(disk.floats("reads_per_s"), disk.floats("writes_per_s"))
+    return np.where(rates < (1 - _ALL_OF_QUEUE) * part - HALF_DIGIT, np.nan, rates)
 
 
 def _other_rates(disk: Table) -> Columns:
@@ -164,7 +208,7 @@ def _other_rates(disk: Table) -> Columns:
     by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
     by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
     is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
-    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    is_odd &= (np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)) & (np.abs(by_size - ios) > _ROUNDED)
     columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
     columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
     for name in ("reads_per_s", "writes_per_s"):
@@ -172,8 +216,9 @@ def _other_rates(disk: Table) -> Columns:
     return columns
 
 
-_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
-"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+_LEAST_SERVICE_MS, _AGREED, _ODD, _ROUNDED = 0.2, 0.05, 1.5, 1.0
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times, and requests/s (digits
+of the least), that a third is off."""
 
 
 def _directions(disk: Table) -> Columns:
@@ -280,7 +325,8 @@ def is_outside(disk: Table, part: float = 0.05) -> npt.NDArray[np.bool_]:
     """
     mixed, reads, writes = (disk.floats(f"{name}await_ms") for name in ("", "read_", "write_"))
     least, most = np.minimum(reads, writes), np.maximum(reads, writes)
-    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
+    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(disk))
+    outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
     outside &= (disk.floats("reads_per_s") > 0) & (disk.floats("writes_per_s") > 0)
     return np.asarray(outside & ~(disk.floats("discards_per_s") > 0))
 
@@ -307,18 +353,19 @@ def _use(disk: Table) -> Columns:
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
     by_wait = ios * wait / 1000
     held = np.where(_is_miscounted(disk, depth, by_wait, util), by_wait, depth)
-    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
-    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    half = weighted.half_digit(disk)
+    rounding_await = half / np.maximum(wait, 1e-9)
+    rounding_little = half / np.maximum(depth, 1e-9) + half / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
     # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
-    is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
+    is_far = (wait > half) & ((little > 2 * wait + half) | (2 * little + half < wait))
     # the printed one, unless it has too few digits
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": held,
-        "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
+        "is_util_trusted": util - half / 100 <= held + half,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
@@ -344,7 +391,8 @@ def _recounted(disk: Table) -> Table:
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
     util = np.where(is_missed, np.minimum(depth, 1.0), util)
-    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    half = weighted.half_digit(disk)
+    is_trusted = util - half / 100 <= depth + half
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
 

@@ -14,9 +14,9 @@ throttled-above-device name it. A write that comes with cache flushes takes as l
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
 where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
-report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is a
-burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no load
-explains what it takes, unless nobody is seen to wait.
+report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is
+a burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
+load explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -111,8 +111,8 @@ LEAST_BUSY = 0.05
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
 _MOSTLY_BUSY_PCT, _DEEP = 50.0, 4.0
-"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of a
-whole sample hides."""
+"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of
+a whole sample hides."""
 
 
 def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
@@ -237,7 +237,7 @@ def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limit
 
     A lone report of unknown length of a device that was idle most of the time may average since boot.
     """
-    is_lone = len(series.samples) == 1 and np.isnan(rows.floats("interval_s")).all()
+    is_lone = len(series.samples) == 1 and bool(np.isnan(rows.floats("interval_s")).all())
     is_lone &= not weighted.mean(rows, "util_pct") >= _MOSTLY_BUSY_PCT
     is_short = len(rows) < limits.share / 100 * len(series.loaded)
     is_short &= bool(rows.floats("latency_ms").max() < limits.seconds_ms)

@@ -3,7 +3,9 @@
 What it detects: bursts in which a device gets several times its usual writes, and holds several times as
 many of them, while reads take twice as long or writes ten times as long as between the bursts. One
 burst is enough where reads take four times as long, or are served four times less often. A
-variant needs no bursts: so much memory is dirty that the kernel makes every writer wait.
+variant needs no bursts: so much memory is dirty that the kernel makes every writer wait. Where no disk is
+shown, a page cache that grows by 100 MB and more of which nothing was read, and then 10 MB/s and more that
+are written while the CPUs mostly wait and hardly anything is read: that is a note.
 
 Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
 writer that meets the dirty limit stops until the device has caught up.
@@ -23,22 +25,25 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import KB_PER_MB
 from iodiag.rules.causes.writeback_burst.floods import (
     Blocked,
     Floods,
     Throttle,
     blocked_by,
+    drain,
     floods,
     throttle,
     writes_held,
 )
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -56,8 +61,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no floods of writes that make others wait")
-    if not view.devices and not is_throttled:
-        yield Outcome(RULE.id, "clear", (), "no floods of writes that make others wait")
+    if not view.devices and (drained := drain(view, limits.cached_mb * KB_PER_MB, limits.drained)):
+        yield _drained(*drained)
+    elif not view.devices and not is_throttled:
+        is_known = view.has("memory", "dirty_kb")
+        reason = "no floods of writes that make others wait" if is_known else "no disk is shown"
+        yield Outcome(RULE.id, "clear" if is_known else "undetermined", (), reason)
 
 
 def _reads_wait(found: Floods, limits: Limits) -> bool:
@@ -157,6 +166,31 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
     )
 
 
+def _drained(rows: Table, values: Values) -> Finding:
+    text = "{given:.0f} MB that nobody read came into the page cache, and {rate:kb} are written "
+    text += f"{in_samples(int(values['samples']))}, with iowait at {{iowait:.0f}} % and hardly any read"
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        **time_fields(rows, of_host=True),
+        title="Buffered writes drain, and the CPUs wait for that",
+        summary=say(f"Buffered writes drain: {text}.", values),
+        evidence=(cite(rows, text, values, worst="pgpgout_kb_per_s"),),
+        remedy=(
+            "Let writers wait earlier and for less: vm.dirty_background_bytes of about a second's writing, "
+            "vm.dirty_bytes of a few seconds'.",
+            "See whether the device streams as fast as it should: iostat -x 1 while it drains.",
+        ),
+        confirm=(
+            "grep -E 'Dirty|Writeback' /proc/meminfo",
+            "sysctl -a --pattern vm.dirty",
+            "iostat -xt 1 30",
+        ),
+        refutes=("files that somebody maps or reads meanwhile from elsewhere, such as tmpfs",),
+        cannot_know=("which device it is, and who writes: iostat -xt 1 and pidstat -d 1 tell",),
+    )
+
+
 RULE = Rule(
     id="writeback-burst",
     role="cause",
@@ -172,6 +206,7 @@ RULE = Rule(
         one_of=(
             {"disk": ("write_kb_per_s", "queue_depth", "await_ms|write_await_ms")},
             {"memory": ("dirty_kb",)},
+            {"memory": ("cached_kb",), "paging": ("pgpgout_kb_per_s",), "cpu": ("iowait_pct",)},
         )
     ),
     thresholds={
@@ -193,6 +228,8 @@ RULE = Rule(
             "dirty memory at which writers are braked",
             "half way from dirty_background_ratio to dirty_ratio",
         ),
+        "cached_mb": Threshold(100, "MB", "that writers leave in the cache", "judgement: seconds of a disk"),
+        "drained": Threshold(10240, "kB/s", "that go out then", "judgement: a tenth of a disk"),
         "blocked": Threshold(2, "tasks", "blocked tasks that make it felt", "judgement: not the flusher"),
     },
     confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),

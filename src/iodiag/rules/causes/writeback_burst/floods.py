@@ -7,8 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import HELD_PCT
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.waiting_per_kb import in_flight
 from iodiag.analysis.measure.windows import longest
@@ -167,6 +170,42 @@ def _starved(samples: Table, mask: Mask) -> float:
     """How many times fewer reads are served inside of floods than outside; NaN where nothing reads."""
     inside, outside = (weighted.mean(samples[where], "reads_per_s") for where in (mask, ~mask))
     return outside / inside if inside > 0 else float("nan")
+
+
+def drain(view: View, least_kb: float, least_rate: float) -> tuple[Table, Values] | None:
+    """Where the page cache, filled by writes alone, drains while CPUs wait and little is read; or None.
+
+    At least `least_kb` that nobody read come into the cache first, and then, in most of the samples in which
+    CPUs mostly wait, `least_rate` kB/s and more go out: half of what came in, or more.
+    """
+    paging, memory, cpu = view.samples("paging"), view.samples("memory"), view.cpu_all
+    if view.devices or {"paging", "memory", "cpu"} & view.average_only:
+        return None
+    if paging is None or memory is None or cpu is None:
+        return None
+    seconds = weighted.seconds_or_one(paging)
+    read, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
+    own, other = paired(paging, memory)
+    grown = np.zeros(len(paging))
+    grown[own] = np.nan_to_num(np.diff(memory.floats("cached_kb"), prepend=np.nan))[other]
+    filled = (grown > 0) & (read * seconds < HARDLY * grown)
+    own, other = paired(paging, cpu)
+    waited = np.zeros(len(paging))
+    waited[own] = cpu.floats("iowait_pct")[other]
+    waits = (waited >= HELD_PCT) & (np.cumsum(filled) > 0)
+    drains = (
+        waits & (written >= least_rate) & (read < HARDLY * written) & (grown < HARDLY * written * seconds)
+    )
+    given, gone = float(grown[filled].sum()), float((written * seconds)[filled | drains].sum())
+    if drains.sum() < LEAST_DRAINS or 2 * drains.sum() < waits.sum() or given < least_kb or 2 * gone < given:
+        return None
+    values: Values = {"given": given / 1024, "rate": float(np.mean(written[drains])), "samples": len(paging)}
+    values |= {"count": int(drains.sum()), "iowait": float(np.mean(waited[drains]))}
+    return paging[drains], values
+
+
+LEAST_DRAINS, HARDLY = 3, 0.1
+"""Samples that show that cached writes drain, and the share of something that is hardly any of it."""
 
 
 @dataclass(frozen=True)

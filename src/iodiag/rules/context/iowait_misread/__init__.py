@@ -50,7 +50,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(side: Side, limits: Limits) -> Finding:
     values = side.cpu.template_values()
     text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %)"
-    if side.cpu.ceiling <= MOST_TIMES:
+    if side.cpu.ceiling <= MOST_TIMES and not side.is_full:
         text += ": up to {ceiling:.2f} times the work fits"
         if side.cpu.idle >= 1:
             text += ", not the {without_iowait:.2f} times that iowait alone suggests"

@@ -34,7 +34,10 @@ MOMENT = 0.2
 
 @dataclass(frozen=True)
 class Side:
-    """One way of being misled: the CPU's shares, a sentence, and what it rests on."""
+    """One way of being misled: the CPU's shares, a sentence, and what it rests on.
+
+    `is_full` says that a device takes no more, however much CPU time is left.
+    """
 
     summary: str
     cpu: CpuShares
@@ -43,6 +46,7 @@ class Side:
     devices: tuple[str, ...] = ()
     severity: Severity = "notice"
     is_moment: bool = False
+    is_full: bool = False
 
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
@@ -87,6 +91,7 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
             (cite(load.level.rows, text, depth, worst="latency_ms"),),
             (series.name,),
             "notice" if is_masked else "info",
+            is_full=True,
         )
     return None
 
@@ -102,8 +107,10 @@ def _beside_commits(view: View, limits: Limits) -> Side | None:
         "iowait is only {iowait:.1f} % though commits wait for the log: {available:.1f} % of the CPU is free."
     )
     text = "sessions that wait for another's commit sleep on a lock, which counts as idle"
-    names = tuple(chain.series.name for chain in judgement.chains)
-    return Side(summary, cpu, judgement.confidence, (cite(None, text, weighs="context"),), names)
+    names = tuple(chain.series.name for chain in judgement.places)
+    is_full = judgement.is_at_ceiling
+    evidence = (cite(None, text, weighs="context"),)
+    return Side(summary, cpu, judgement.confidence, evidence, names, is_full=is_full)
 
 
 def _high(view: View, limits: Limits) -> Side | str | None:

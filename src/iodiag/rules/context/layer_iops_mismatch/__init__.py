@@ -3,7 +3,8 @@
 What it detects: devices above and the ones they stand on, whose requests are in a ratio that spans a
 tenfold range within the capture: sequential requests merge on their way down to a few large ones, small
 writes on parity multiply. Where a limit in requests per second is stated for such a device
-(io.max riops/wiops), one ratio far from one is enough.
+(io.max riops/wiops), one ratio far from one is enough. Where nothing tells what a mapped device stands on,
+the only disk that moves its bytes in the same sample is taken for it.
 
 Why it matters: a limit in requests per second at the top throttles harmless sequential work as hard as
 it spares the random work that loads the disks.
@@ -54,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
-        yield Outcome(RULE.id, "clear", names, "requests keep about their number from layer to layer")
+        yield Outcome(RULE.id, "clear", names, "the ratio of requests between layers hardly changes")
 
 
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
@@ -62,10 +63,7 @@ def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     rows = pair.rows
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
     counted = weighted.values(rows, "upper_ios_per_s") + weighted.values(rows, "lower_ios_per_s")
-    moved = [
-        weighted.values(rows, f"{layer}_read_kb_per_s") + weighted.values(rows, f"{layer}_write_kb_per_s")
-        for layer in ("upper", "lower")
-    ]
+    moved = [weighted.values(rows, f"{layer}_kb_per_s") for layer in ("upper", "lower")]
     used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
     used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
@@ -162,7 +160,7 @@ RULE = Rule(
         "Limit bytes per second or device time: blkdeviotune --total-bytes-sec, io.max rbps/wbps, io.cost.",
         "Compare loads on one layer only, the disks' for capacity.",
     ),
-    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s|write_kb_per_s|kb_per_s",)},)),
     thresholds={
         "span": Threshold(
             10, "times", "from the lowest ratio to the highest", "a measured host showed 160 (0.024 and 3.84)"

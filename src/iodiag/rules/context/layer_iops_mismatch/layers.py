@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.side_by_side import once, report_keys, total_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Table, stacked
 
-_SUMMED = ("ios_per_s", "read_kb_per_s", "write_kb_per_s", "read_merges_per_s", "write_merges_per_s")
+_SUMMED = ("ios_per_s", "kb_per_s", "read_merges_per_s", "write_merges_per_s")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Layers:
 
 
 def layers(view: View) -> Iterator[Layers]:
-    """Each array above its legs, and all that stands on a set of disks above those disks."""
+    """Each array above its legs, all that stands on a set of disks above those disks, and what moves as much.
+
+    That is a mapped device of which nothing is known and the only disk with its bytes, in their reports.
+    """
     seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
     pairs = [
         (view.series(array.name), array.legs) for array in arrays(view) if array.is_seen and array.leg_rows
@@ -45,6 +49,16 @@ def layers(view: View) -> Iterator[Layers]:
         if names not in seen:
             seen.add(names)
             yield _joined(upper, lower)
+    known = {name for names in seen for name in names[0]}
+    for top in (
+        s
+        for s in view.devices
+        if s.is_stacked and s.name not in known and not (s.device and s.device.members)
+    ):
+        if (found := disk_by_bytes(view, top)) is not None:
+            disk, _, below = found
+            pair = _joined([top], [disk])
+            yield replace(pair, rows=pair.rows[np.isin(report_keys(pair.rows), report_keys(below))])
 
 
 def _stacks(view: View) -> Iterator[tuple[list[DeviceSeries], list[DeviceSeries]]]:

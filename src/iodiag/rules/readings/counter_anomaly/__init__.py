@@ -6,7 +6,7 @@ every other rule); util beyond 100 %; a depth below what rates and latencies mak
 contradict bytes and requests; requests per second that both size and svctm contradict (these two are
 believed); a latency of all requests outside of those of reads and writes; CPU shares
 that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
-move more than their disk.
+move more than their disk, and layers that move many times as much as the only disk below them.
 
 Why it matters: a conclusion is as good as its numbers. A counter that runs backwards, a column that slid
 and a mistyped paste all look like trouble with the storage.
@@ -35,7 +35,6 @@ from iodiag.analysis.view.request_columns import BROKEN_TIME
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import HALF_DIGIT
 from iodiag.rules.readings.counter_anomaly import contradictions
 from iodiag.table.table import Table, by_text
 
@@ -146,7 +145,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         for reason, rows in by_text(dropped, "anomaly"):
             values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
-    is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
+    is_over = weighted.values(samples, "util_pct") - weighted.half_digit(samples) > limits.most_util
     if is_over.any():
         over = samples[is_over]
         values = {
@@ -164,6 +163,8 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             text += "; requests that end after {latency} ms do that, as their time is counted then"
         yield cite(over, text, values, worst="util_pct")
     yield from contradictions.of_parts(view, series)
+    yield from contradictions.of_wrapped(series)
+    yield from contradictions.of_layer(view, series, limits)
     yield from contradictions.of_uncounted(series)
     yield from contradictions.of_rates(series)
     yield from contradictions.of_nothing_in_flight(series)
@@ -196,6 +197,9 @@ RULE = Rule(
             2, "samples", "samples that show it", "judgement: one of several may be a misprint"
         ),
         "size_ratio": Threshold(1.5, "x", "between printed and derived", "judgement: far beyond rounding"),
+        "layer": Threshold(
+            4, "x", "kB/s of a layer over its only disk's", "judgement: a cache serves above it"
+        ),
         "cpu_slack": Threshold(
             3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"
         ),

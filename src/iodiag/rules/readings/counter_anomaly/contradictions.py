@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import beyond_whole
+from iodiag.analysis.array.equal_rates import beyond_whole, disk_by_bytes
+from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
@@ -15,7 +16,6 @@ from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK, is_outsid
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Table, stacked
 
 _TOTALS_OF_TIME = ("reads", "writes", "all")
@@ -34,7 +34,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     booked = ios * weighted.values(samples, "await_ms") / 1000
     # each total is of whole ms, and depth and latency are rounded after that
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
-    slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
+    slack = weighted.half_digit(samples) * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= min(limits.least_samples, len(samples)):
         rows = samples[beyond]
@@ -53,6 +53,19 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 def is_of_queue(item: Evidence) -> bool:
     """Whether a piece of evidence says that the queue is below rate times latency."""
     return bool({"booked", "held"} & item.values.keys())
+
+
+def of_wrapped(series: DeviceSeries) -> Iterator[Evidence]:
+    """Bytes beyond any device beside numbers that agree: they alone are left out, and what comes of them."""
+    samples = series.samples
+    if "is_wrapped" in samples and (is_wrapped := np.equal(samples["is_wrapped"], True).astype(bool)).any():
+        rows = samples[is_wrapped]
+        values: Values = {"device": series.name, "count": len(rows)}
+        text = "{device}: its bytes are beyond any device, as their counter ran backwards (such samples: "
+        text += (
+            "{count}); bytes and sizes are left out; rate, latency, queue and busy share agree and are kept"
+        )
+        yield cite(rows, text, values)
 
 
 def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
@@ -98,7 +111,10 @@ def of_rates(series: DeviceSeries) -> Iterator[Evidence]:
 def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
     samples = series.samples
-    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    half = weighted.half_digit(samples)
+    ios, wait = samples.floats("ios_per_s"), samples.floats("await_ms")
+    # the least that the digits allow; a rate is known far better than its latency
+    held = ios * wait / 1000 if "half_digit" not in samples else ios * (wait - half).clip(0) / 1000 - half
     is_wrong = (held >= _LEAST_HELD) & (samples.floats("queue_depth") < 0.1 * held)
     # what waited long may have been in flight before the sample; what is quick was within it
     is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
@@ -134,6 +150,30 @@ def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
             "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
         )
         yield cite(series.samples, text, values, worst="kb_per_s")
+
+
+def of_layer(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """A layer that moves far more than the only disk that it stands on: one of its counters is wrong.
+
+    Samples in which both move the same bytes show that it stands on that disk.
+    """
+    found = disk_by_bytes(view, series) if series.is_stacked else None
+    if found is None or series.disks not in (None, 1):
+        return
+    disk = found[0]
+    above, lower = side_by_side([series, disk])
+    own, moved = (
+        np.nansum([part.floats(f"{way}_kb_per_s") for way in ("read", "write")], axis=0)
+        for part in (above, lower)
+    )
+    if (is_beyond := own > limits.layer * np.maximum(moved, IDLE_KB_PER_S)).any():
+        values: Values = {"device": series.name, "disk": disk.name, "count": int(is_beyond.sum())}
+        values |= {"own": float(own[is_beyond].max()), "moved": float(moved[is_beyond].max())}
+        text = (
+            "{device}: {own:.0f} kB/s are printed where {disk}, the only disk below it, moves {moved:.0f} "
+            "kB/s (such samples: {count}): its bytes are counted wrongly, or come from no disk"
+        )
+        yield cite(stacked([above[is_beyond], lower[is_beyond]]), text, values, worst="kb_per_s")
 
 
 def lacks_latency(samples: Table) -> bool:
