@@ -304,7 +304,7 @@ class Waiting(NamedTuple):
     """How many tasks wait on average, and the requests in flight on all devices shown and on the `most` used.
 
     Tasks blocked, else the CPUs that are idle while a task waits: as many tasks, or more. Where the number of
-    CPUs is not known either (not `is_counted`), it is taken for one.
+    CPUs is not known either (not `is_counted`), it is taken for one. Requests are NaN where no column tells.
     """
 
     tasks: float
@@ -333,7 +333,9 @@ def held_of_waiting(view: View) -> Waiting:
     whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
     held = {one.name: sum(state.share * _held(state)[1] for state in states(one)) for one in whole}
     most = max(whole, key=lambda one: held[one.name])
-    return Waiting(tasks, is_counted, sum(held.values()), most)
+    active = (state for one in whole for state in states(one) if state.kind != "idle")
+    is_unknown = any(math.isnan(state.depth) for state in active)
+    return Waiting(tasks, is_counted, math.nan if is_unknown else sum(held.values()), most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:

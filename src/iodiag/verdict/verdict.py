@@ -560,6 +560,9 @@ def _held_where(view: View) -> str:
     if waiting.is_of_devices:
         text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
         return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    if math.isnan(waiting.in_flight):
+        text = "no column shows what is in flight on the devices: they, a limit above them, NFS or a lock may"
+        return text + " be it"
     text = "no device is seen to be slow"
     if not waiting.is_elsewhere:
         return text + ": a limit above them, NFS or a lock may be it"
