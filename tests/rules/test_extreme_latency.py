@@ -352,3 +352,15 @@ def test_a_burst_in_samples_that_are_idle_otherwise_clears_nothing(report_of):
     report = report_of(iostat([{"sda": load(80, 8)}] * 6 + [{"sda": burst}]), HDD, rules=[RULE])
     assert only(report) is None
     assert [(o.status, "bursts" in o.reason) for o in report.outcomes] == [("undetermined", True)]
+
+
+def test_a_layer_that_waits_names_the_only_disk_that_moves_its_bytes(report_of):
+    disk = {"r/s": 110.0, "rkB/s": 8800.0, "r_await": 82.0, "aqu-sz": 9.02, "%util": 97.0}
+    layer = {"r/s": 1100.0, "rkB/s": 8800.0, "r_await": 2600.0, "aqu-sz": 2860.0, "%util": 88.0}
+    other = {"r/s": 9.0, "rkB/s": 90.0, "r_await": 0.6, "aqu-sz": 0.01, "%util": 0.4}
+    text = iostat([{"dm-4": layer, "sdq": disk, "sdr": other}] * 2)
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.devices == ("sdq", "dm-4")
+    assert "dm-4 takes up to 2.6 s" in finding.summary
+    assert "with 3,250.0 in flight while busy" in finding.summary
+    assert "sdq carries these bytes in 110 requests/s of 80.0 kB, which take 82 ms each" in finding.summary

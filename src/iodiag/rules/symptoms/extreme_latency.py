@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
@@ -72,7 +73,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         del found[name]
         yield Outcome(RULE.id, "undetermined", (name,), "it may stand on a disk that takes longer still")
     for series, told, below in once_per_stack(view, found):
-        yield _finding(view, series, told, below, limits)
+        carrier = disk_by_bytes(view, series) if may_be_stacked(series) and not below else None
+        yield _finding(view, series, told, below, limits, carrier)
 
 
 def _victims(view: View, found: Mapping[str, Table]) -> list[str]:
@@ -110,9 +112,9 @@ LEAST_BUSY = 0.05
 """Busy share of an average from which its mean queue tells of the queue while busy."""
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
-_MOSTLY_BUSY_PCT, _DEEP = 50.0, 4.0
-"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of
-a whole sample hides."""
+_MOSTLY_BUSY_PCT, _DEEP, _ABOVE = 50.0, 4.0, 1.05
+"""Busy share of no average since boot, requests in flight while busy that are a burst, which the mean of
+a whole sample hides; and times that mean from which it says something else."""
 
 
 def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
@@ -198,12 +200,19 @@ def _in_line(samples: Table, least_busy: float = LEAST_BUSY) -> Floats:
 
 
 def _finding(
-    view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
+    view: View,
+    series: DeviceSeries,
+    rows: Table,
+    below: tuple[str, ...],
+    limits: Limits,
+    carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
+    lower = _carried(carrier[0], carrier[2]) if carrier else ""
+    named = (*([carrier[0].name] if carrier else ()), series.name, *below)
     often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     waiting = blocked(view, rows) if is_sane else None
@@ -214,21 +223,32 @@ def _finding(
     return RULE.finding(
         severity="critical" if is_dead else severity,
         confidence=sure,
-        devices=(series.name, *below),
+        devices=named,
         **time_fields(rows),
         summary=say(
             f"{{device}} takes {'up to ' * (len(rows) > 1)}"
-            "{latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
+            "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
             + (_SLOW if is_dead else "")
+            + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values,
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
-        evidence=(*_evidence(series, rows, values), *reported(view, (series.name, *below))),
+        evidence=(*_evidence(series, rows, values), *reported(view, named)),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
+    )
+
+
+def _carried(disk: DeviceSeries, rows: Table) -> str:
+    """What the only disk that moves the bytes of a layer does for them, as a sentence."""
+    names = {"latency": "latency_ms", "rate": "ios_per_s", "size": "size_kb", "share": "util_pct"}
+    values: Values = {name: weighted.mean(rows, column) for name, column in names.items()}
+    text = " {disk} carries these bytes in {rate} requests/s of {size:.1f} kB, which take {latency:ms} each, "
+    return say(
+        text + "{share:.0f} % busy: a layer counts each part of a request.", values | {"disk": disk.name}
     )
 
 
@@ -282,6 +302,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             "rate": per_s,
             "depth": per_s * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
+            "busy": " while busy" * bool(in_line[at] > _ABOVE * max(float(rows.floats("depth")[at]), 1.0)),
             "sane": sane,
             "class": class_of(series),
         }
