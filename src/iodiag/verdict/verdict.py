@@ -20,7 +20,6 @@ from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
@@ -312,9 +311,7 @@ def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
 def _asked(view: View, series: DeviceSeries) -> str:
     """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
     facts = (asker(view, series.loaded, way) for way in ("read", "write"))
-    return next(
-        (f"; {fact_word(fact, 'process')} alone asks for it" for fact in facts if fact is not None), ""
-    )
+    return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
 def _healthy(views: Sequence[View]) -> str:

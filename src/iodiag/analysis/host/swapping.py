@@ -6,7 +6,6 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_PAGE
@@ -116,6 +115,6 @@ def _carries(disk: Table, pages: Table) -> bool:
 
 def _named(view: View) -> list[str]:
     """The devices and partitions that lsblk or /proc/swaps say hold swap."""
-    named = [name for fact in view.facts_of("swaps") for name in fact_word(fact, "devices").split()]
+    named = [name for fact in view.facts_of("swaps") for name in fact.word("devices").split()]
     named += [device.name for device in view.topology if "[SWAP]" in device.mountpoints]
     return [name.removeprefix("/dev/") for name in named]

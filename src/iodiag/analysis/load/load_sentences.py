@@ -12,7 +12,6 @@ from iodiag.analysis.host.waiting import NOBODY, blocked, pressure
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
@@ -243,11 +242,11 @@ def application_latency(view: View, load: Load) -> Iterator[Evidence]:
     queued = _with_threads(facts, load.level.depth)
     if alone is None or queued is None or alone is queued:
         return
-    short, long = fact_number(alone, "response_ms"), fact_number(queued, "response_ms")
+    short, long = alone.number("response_ms"), queued.number("response_ms")
     if not 1 / AGREES <= long / short / load.inflation <= AGREES:
         return
     values: Values = {"short": short, "long": long, "times": long / short, "device_times": load.inflation}
-    values |= {"few": fact_number(alone, "threads"), "many": fact_number(queued, "threads")}
+    values |= {"few": alone.number("threads"), "many": queued.number("threads")}
     text = (
         "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
         "{times:.1f}x; the device's {device_times:.1f}x"
@@ -261,7 +260,7 @@ def application_latency(view: View, load: Load) -> Iterator[Evidence]:
 
 def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:
     """The application's fact whose threads are as many as the requests in flight, within a tenth."""
-    near = (fact for fact in facts if abs(fact_number(fact, "threads") / depth - 1) <= 0.1)
+    near = (fact for fact in facts if abs(fact.number("threads") / depth - 1) <= 0.1)
     return next(near, None)
 
 

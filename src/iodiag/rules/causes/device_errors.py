@@ -41,7 +41,6 @@ from iodiag.analysis.host.kernel_events import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import windows
@@ -135,7 +134,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if hung := _hung(view, events):
         yield hung
     if not troubles:
-        lines = sum(fact_number(log, "lines") for log in logs)
+        lines = sum(log.number("lines") for log in logs)
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
         yield Outcome(RULE.id, "clear", (), say(text, {"lines": lines}))
 

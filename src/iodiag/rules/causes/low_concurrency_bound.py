@@ -39,7 +39,6 @@ from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
@@ -155,7 +154,7 @@ _CONTRADICTED = "rate times latency tells of more requests in flight than its co
 def _asked(view: View, series: DeviceSeries) -> str:
     """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
     fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {fact_word(fact, 'process')} moves as much as it does" if fact is not None else ""
+    return f"; {fact.word('process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (

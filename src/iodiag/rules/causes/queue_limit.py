@@ -20,7 +20,6 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -104,11 +103,11 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseli
 def _client(view: View, level: Level, limits: Limits) -> Fact | None:
     """An application that says it keeps that many requests in flight."""
     for fact in view.facts_of("fio", "sysbench", "pgbench"):
-        jobs = np.nan_to_num(fact_number(fact, "jobs"), nan=1.0)
+        jobs = np.nan_to_num(fact.number("jobs"), nan=1.0)
         for depth in (
-            fact_number(fact, "iodepth") * max(jobs, 1.0),
-            fact_number(fact, "threads"),
-            fact_number(fact, "clients"),
+            fact.number("iodepth") * max(jobs, 1.0),
+            fact.number("threads"),
+            fact.number("clients"),
         ):
             if depth > 0 and abs(level.depth / depth - 1) <= limits.client / 100:
                 return fact

@@ -33,7 +33,6 @@ from iodiag.analysis.array.resync import is_recovering, read_spread
 from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -75,7 +74,7 @@ def _judged_by_controller(volume: Volume) -> Finding | Outcome:
     if volume.state == "optimal":
         return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
     fact = volume.facts[-1]
-    part, controller = fact_word(fact, "part").capitalize(), fact_word(fact, "controller")
+    part, controller = fact.word("part").capitalize(), fact.word("controller")
     values: Values = {
         "volume": f"{part} of RAID controller {controller}",
         "of": f" ({volume.device})" if volume.device else "",
@@ -104,8 +103,8 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     said = [
         cite_fact(fact)
         for fact in view.facts_of("mdstat", "mdadm", "dmsetup")
-        if view.topology.canonical(fact_word(fact, "array") or fact_word(fact, "device")) == device.name
-        and fact_number(fact, "active_slots") == device.active_slots
+        if view.topology.canonical(fact.word("array") or fact.word("device")) == device.name
+        and fact.number("active_slots") == device.active_slots
     ]
     stated = "{origin} says that {device} has {active} of {slots} members active"
     evidence = [*said] or [cite(None, stated, values)]

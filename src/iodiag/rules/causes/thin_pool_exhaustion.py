@@ -22,7 +22,6 @@ import math
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Finding, Outcome
@@ -34,9 +33,9 @@ _PARTS = {"data": "-L +10G", "metadata": "--poolmetadatasize +1G"}
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per pool that is nearly full, by the last listing of it."""
-    pools = {fact_word(fact, "device"): fact for fact in view.facts_of("thin-pool")}
+    pools = {fact.word("device"): fact for fact in view.facts_of("thin-pool")}
     for name, fact in pools.items():
-        shares = {part: fact_number(fact, f"{part}_pct") for part in _PARTS}
+        shares = {part: fact.number(f"{part}_pct") for part in _PARTS}
         if full := {part: share for part, share in shares.items() if share >= limits.full}:
             yield _finding(name, fact, full)
         elif any(map(math.isnan, shares.values())):

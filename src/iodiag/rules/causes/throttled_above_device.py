@@ -30,7 +30,6 @@ from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
@@ -138,9 +137,9 @@ def _with_busy(series: DeviceSeries) -> Table:
 def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
     level = top.level
     for fact in view.facts_of("cgroup"):
-        if fact_word(fact, "device") and view.topology.canonical(fact_word(fact, "device")) == series.name:
+        if fact.word("device") and view.topology.canonical(fact.word("device")) == series.name:
             for column in _LIMITED:
-                limit, rate = fact_number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
+                limit, rate = fact.number(f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
     # who waits is asked first: whether others are busy takes a look at each of them
@@ -168,8 +167,8 @@ def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits
     whole = level_of(_with_busy(series))
     slowest = max(level.latency_ms, whole.latency_ms)
     for fact in view.facts_of("fio"):
-        of_device = fact_word(fact, "device")
-        latency = fact_number(fact, "latency_ms")
+        of_device = fact.word("device")
+        latency = fact.number("latency_ms")
         if of_device and view.topology.canonical(of_device) != series.name:
             continue
         if latency >= limits.slower * slowest:

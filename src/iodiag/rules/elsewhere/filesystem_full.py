@@ -26,7 +26,6 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -58,13 +57,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[tuple[str, str], Finding] = {}
     clear: list[str] = []
     for fact in view.facts_of("mounts"):
-        name, place = fact_word(fact, "device"), fact_word(fact, "mountpoint")
+        name, place = fact.word("device"), fact.word("mountpoint")
         for column, kind in _KINDS.items():
-            used = fact_number(fact, column)
-            if np.isnan(used) or _is_written_once(name, place, fact_word(fact, "filesystem")):
+            used = fact.number(column)
+            if np.isnan(used) or _is_written_once(name, place, fact.word("filesystem")):
                 continue
             if used >= limits.full:
-                left = fact_number(fact, "free_pct")
+                left = fact.number("free_pct")
                 is_full = used >= ALL_PCT and not left > limits.left
                 found[name, kind] = _finding(name, place, kind, used, cite_fact(fact), is_full=is_full)
             else:

@@ -10,7 +10,6 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -192,8 +191,8 @@ def _page(rows: Table, size: float) -> float | None:
 def sequential_reference(view: View, series: DeviceSeries) -> Reference:
     """What the device streams: measured by hdparm, else seen in its own large reads, else the class's."""
     for fact in view.facts_of("hdparm"):
-        speed = fact_number(fact, "sequential_read_mb_per_s")
-        if speed > 0 and _is_about(view, series, fact_word(fact, "device")):
+        speed = fact.number("sequential_read_mb_per_s")
+        if speed > 0 and _is_about(view, series, fact.word("device")):
             return Reference(speed * KB_PER_MB, fact=fact)
     samples = _with_reads(series)
     large = samples[samples.floats("read_size_kb") >= LARGE_READ_KB]
@@ -230,13 +229,10 @@ def may_be_stacked(series: DeviceSeries) -> bool:
 
 def in_pieces(view: View, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
     """Facts of tools that looked at a table or file itself and found it in pieces."""
-    tables = (
-        f for f in view.facts_of("myisamchk") if fact_number(f, "blocks_per_record") >= blocks_per_record
-    )
+    tables = (f for f in view.facts_of("myisamchk") if f.number("blocks_per_record") >= blocks_per_record)
     files = (
         f
         for f in view.facts_of("filefrag")
-        if fact_number(f, "worst_extents") >= extents
-        and not fact_number(f, "mean_extent_kb") >= LARGE_READ_KB
+        if f.number("worst_extents") >= extents and not f.number("mean_extent_kb") >= LARGE_READ_KB
     )
     return (*tables, *files)

@@ -31,7 +31,6 @@ from statistics import fmean
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
@@ -175,8 +174,8 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
         values: Values = {
-            "waiting": fmean(fact_number(fact, "sessions_in_commit") for fact in witnesses.sessions),
-            "active": fmean(fact_number(fact, "active_sessions") for fact in witnesses.sessions),
+            "waiting": fmean(fact.number("sessions_in_commit") for fact in witnesses.sessions),
+            "active": fmean(fact.number("active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
         }
         # listings of several moments show the same sessions again: they are averaged, never added up
@@ -194,7 +193,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
         )
     flushes = judgement.chains[0].flushes_per_s if judgement.chains else float("nan")
     for fact in witnesses.rates[-1:]:
-        rate = fact_number(fact, "transactions_per_s")
+        rate = fact.number("transactions_per_s")
         if flushes > 0:
             text = "{rate} transactions/s: {group} of them share each flush"
             yield _cited(fact, text, {"rate": rate, "group": rate / flushes}, "context")

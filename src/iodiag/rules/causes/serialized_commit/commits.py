@@ -22,7 +22,6 @@ from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import confidence
 from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
 from iodiag.analysis.states.states import states
@@ -438,13 +437,13 @@ def _holds_flushes(view: View) -> bool | None:
 
 def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
     sessions = tuple(
-        f for f in view.facts_of("processlist", "pg-activity") if fact_number(f, "active_sessions") > 0
+        f for f in view.facts_of("processlist", "pg-activity") if f.number("active_sessions") > 0
     )
-    active = sum(fact_number(fact, "active_sessions") for fact in sessions)
-    waiting = sum(fact_number(fact, "sessions_in_commit") for fact in sessions)
+    active = sum(fact.number("active_sessions") for fact in sessions)
+    waiting = sum(fact.number("sessions_in_commit") for fact in sessions)
     told = [f for f in view.facts_of("mysql-variables", "pg-settings") if is_durable(f) is not None]
     # prose tells of settings that were tried as well as of those in force
-    settings = tuple([f for f in told if not fact_number(f, "is_prose") > 0] or told)
+    settings = tuple([f for f in told if not f.number("is_prose") > 0] or told)
     durable = [is_durable(fact) for fact in settings]
     return Witnesses(
         cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
@@ -453,23 +452,21 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
         in_commit=100 * waiting / active if active >= 4 else float("nan"),
         settings=settings,
         is_durable=any(durable) if durable else None,
-        rates=tuple(
-            f for f in view.facts_of("sysbench", "pgbench") if fact_number(f, "transactions_per_s") > 0
-        ),
+        rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if f.number("transactions_per_s") > 0),
     )
 
 
 def is_durable(settings: Fact) -> bool | None:
     """Whether a commit waits until its log is on the disk; None where these settings do not say."""
     log, binlog = (
-        fact_number(settings, "innodb_flush_log_at_trx_commit"),
-        fact_number(settings, "sync_binlog"),
+        settings.number("innodb_flush_log_at_trx_commit"),
+        settings.number("sync_binlog"),
     )
     if log == 1 or binlog == 1:
         return True
     if log in (0, 2):
         return False
-    commit, fsync = fact_word(settings, "synchronous_commit").lower(), fact_word(settings, "fsync").lower()
+    commit, fsync = settings.word("synchronous_commit").lower(), settings.word("fsync").lower()
     if commit == "off" or fsync == "off":
         return False
     return True if commit in ("on", "local", "remote_write", "remote_apply") else None

@@ -22,7 +22,6 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -85,8 +84,8 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
     return [
         fact
         for fact in view.facts_of("cgroup")
-        if view.topology.canonical(fact_word(fact, "device")) in names
-        and not np.isnan([fact_number(fact, f"limit_{d}_per_s") for d in ("reads", "writes")]).all()
+        if view.topology.canonical(fact.word("device")) in names
+        and not np.isnan([fact.number(f"limit_{d}_per_s") for d in ("reads", "writes")]).all()
     ]
 
 
