@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -33,7 +33,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     loaded = series.loaded
-    rows = longest(loaded, weighted.values(loaded, "read_await_ms") > limits.objective)
+    rows = longest(loaded, loaded.floats("read_await_ms") > limits.objective)
     if rows is None or not is_sustained(rows):
         return None
     values = {
@@ -57,7 +57,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
             ),
         ),
         cannot_know=("how the latency of single requests is spread: the counters hold means alone",),
-        **when(rows),
+        **time_fields(rows),
     )
 
 

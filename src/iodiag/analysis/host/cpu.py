@@ -111,7 +111,7 @@ class RunQueueBursts:
 
     def template_values(self) -> Values:
         """What sentences about it name; `runs` are the first counts as the samples show them."""
-        runs = weighted.values(self.rows, "run_queue")[:12]
+        runs = self.rows.floats("run_queue")[:12]
         return {
             "empty": self.empty,
             "crowded": self.crowded,
@@ -132,7 +132,7 @@ def run_queue_bursts(view: View) -> RunQueueBursts | None:
     if queue is None or "run_queue" not in queue:
         return None
     rows = queue[~np.isnan(queue.floats("run_queue"))]
-    counts = weighted.values(rows, "run_queue")
+    counts = rows.floats("run_queue")
     if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
         return None
     crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT

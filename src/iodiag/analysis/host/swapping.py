@@ -30,8 +30,8 @@ def swapped(view: View) -> Table | None:
 
 
 def _kb(table: Table, direction: str) -> Floats:
-    kb = weighted.values(table, f"swap_{direction}_kb_per_s")
-    pages = weighted.values(table, f"pages_{direction}_per_s")
+    kb = table.floats(f"swap_{direction}_kb_per_s")
+    pages = table.floats(f"pages_{direction}_per_s")
     return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)
 
 
@@ -56,7 +56,7 @@ def has_room(view: View, rows: Table) -> Mask:
     Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
     """
     used = np.nan_to_num(swap_used_kb(view, rows))
-    return np.asarray(room_kb(view, rows) > used + MINUTE_S * weighted.values(rows, "out_kb"))
+    return np.asarray(room_kb(view, rows) > used + MINUTE_S * rows.floats("out_kb"))
 
 
 def _beside(view: View, table: str, column: str, rows: Table) -> Floats:
@@ -64,7 +64,7 @@ def _beside(view: View, table: str, column: str, rows: Table) -> Floats:
     result, samples = np.full(len(rows), np.nan), view.samples(table)
     if samples is not None:
         own, other = paired(rows, samples)
-        result[own] = weighted.values(samples, column)[other]
+        result[own] = samples.floats(column)[other]
     return result
 
 

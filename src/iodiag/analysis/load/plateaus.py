@@ -10,7 +10,6 @@ import numpy as np
 
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, load_levels
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.quantiles import median, percentiles
@@ -142,7 +141,7 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
 def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
     "kind."""
-    depths = list(percentiles(weighted.values(top.rows, "at_once"), 10, 90))
+    depths = list(percentiles(top.rows.floats("at_once"), 10, 90))
     kinds = set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         if kind[0].kind in kinds:
@@ -163,7 +162,7 @@ def densest(rates: Floats, width: float) -> float:
 
 def p90_over_p10(rows: Table, column: str) -> float:
     """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     data = data[np.isfinite(data) & (data > 0)]
     if not len(data):
         return float("nan")
@@ -173,7 +172,7 @@ def p90_over_p10(rows: Table, column: str) -> float:
 
 def max_over_min(rows: Table, column: str) -> float:
     """The largest value of a column over its least; NaN where that is unknown."""
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     data = data[np.isfinite(data) & (data > 0)]
     return float(data.max() / data.min()) if len(data) else float("nan")
 
@@ -235,10 +234,10 @@ def rate_step(samples: Table, quantity: rate_limits.Quantity, least: int) -> Rat
 
 
 def _median(rows: Table, column: str) -> float:
-    return median(weighted.values(rows, column))
+    return median(rows.floats(column))
 
 
 def _deviation(rows: Table, column: str) -> float:
     """1.4826 times the median distance from the median: the standard deviation of normal data."""
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     return 1.4826 * median(np.abs(data - median(data)))

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.measure.weighted import values
 from iodiag.table.table import Mask, Places, Table
 
 MOST_WINDOWS = 20
@@ -107,7 +106,7 @@ def by_stream(samples: Table) -> Iterator[Table]:
 
 def seconds(rows: Table) -> float:
     """How long a window lasts; NaN where sample lengths are unknown."""
-    lengths = values(rows, "interval_s")
+    lengths = rows.floats("interval_s")
     return float(np.nansum(lengths)) if (~np.isnan(lengths)).any() else float("nan")
 
 

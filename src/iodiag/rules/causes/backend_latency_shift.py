@@ -79,7 +79,7 @@ def _least(rows: Table, limits: Limits) -> int:
 
 
 def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
-    costs = np.log(weighted.values(rows, "cost_ms"))
+    costs = np.log(rows.floats("cost_ms"))
     at = split(costs, least)
     earlier, later = costs[:at], costs[at:]
     before, after = median(earlier), median(later)

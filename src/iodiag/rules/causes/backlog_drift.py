@@ -51,15 +51,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _growing(series: DeviceSeries, limits: Limits) -> Table | None:
     samples = series.samples
-    depth, booked = weighted.values(samples, "depth"), _booked(samples)
-    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(samples, "ios_per_s") / 1000)
+    depth, booked = samples.floats("depth"), _booked(samples)
+    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + samples.floats("ios_per_s") / 1000)
     mask = (depth - booked > slack) & ~samples["is_idle"]
     rows = longest(samples, mask, gap=0)
     return rows if rows is not None and len(rows) >= limits.least_samples else None
 
 
 def _booked(samples: Table) -> np.ndarray:
-    return np.asarray(weighted.values(samples, "ios_per_s") * weighted.values(samples, "await_ms") / 1000)
+    return np.asarray(samples.floats("ios_per_s") * samples.floats("await_ms") / 1000)
 
 
 def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:

@@ -49,7 +49,7 @@ class Contrast(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose discards hold others up, or are slow themselves."""
     for series in view.devices:
-        amounts = (weighted.values(series.samples, f"{name}_per_s") for name in ("discards", "discard_kb"))
+        amounts = (series.samples.floats(f"{name}_per_s") for name in ("discards", "discard_kb"))
         discards = np.asarray(np.fmax(*amounts) > 0)
         if discards.any():
             yield _judge(series, discards, limits)
@@ -63,7 +63,7 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
     worst = max(contrasts, key=lambda contrast: contrast.ratio, default=None)
     held_up = worst is not None and worst.ratio >= limits.ratio and worst.chance < limits.chance
     wait = weighted.mean(rows, "discard_await_ms")
-    total = float((weighted.values(rows, "discards_per_s") * weighted.lengths(rows)).sum())
+    total = float((rows.floats("discards_per_s") * weighted.lengths(rows)).sum())
     is_slow = wait >= limits.discard_ms and total >= limits.discards
     if not held_up and not is_slow:
         if contrasts:
@@ -77,14 +77,11 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
 def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Contrast | None:
     """The latencies of one direction, and the share of random splits of the samples that do as well."""
     rate, wait = f"{direction}s_per_s", f"{direction}_await_ms"
-    sides = [
-        side[(weighted.values(side, rate) > 0) & (weighted.values(side, wait) >= 0)]
-        for side in (rows, others)
-    ]
+    sides = [side[(side.floats(rate) > 0) & (side.floats(wait) >= 0)] for side in (rows, others)]
     if any(len(side) < limits.samples for side in sides):
         return None
     within, without = (weighted.mean(side, wait) for side in sides)
-    pooled = np.log(np.maximum(np.concatenate([weighted.values(side, wait) for side in sides]), 0.01))
+    pooled = np.log(np.maximum(np.concatenate([side.floats(wait) for side in sides]), 0.01))
     first = len(sides[0])
     seen = pooled[:first].mean() - pooled[first:].mean()
     random = np.random.default_rng(SEED)

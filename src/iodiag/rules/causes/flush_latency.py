@@ -65,9 +65,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
-    rows = series.samples[weighted.values(series.samples, "flushes_per_s") > 0]
+    rows = series.samples[series.samples.floats("flushes_per_s") > 0]
     rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
-    total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
+    total = float((rows.floats("flushes_per_s") * weighted.lengths(rows)).sum())
     # flushes of a device follow each other: with one always under way, few of them fill the time
     is_always = rate * wait >= 10 * limits.always and total >= limits.fewest
     if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):

@@ -100,12 +100,12 @@ def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> 
 
 def _is_usual(series: DeviceSeries, stall: Stall) -> bool:
     """Whether requests of another sample took as long on the mean: slow, and no more than that."""
-    latencies = weighted.values(series.samples, "latency_ms")
+    latencies = series.samples.floats("latency_ms")
     return bool(np.nanmax(latencies, initial=0.0) >= 1000 * stall.seconds)
 
 
 def _holds(stall: Stall) -> bool:
-    return float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
+    return float(np.nanmax(stall.rows.floats("depth"))) >= 1
 
 
 def _froze(series: DeviceSeries, stall: Stall) -> bool:
@@ -159,7 +159,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
 
 def _is_moment(stall: Stall, limits: Limits) -> bool:
     """Whether one request in one short sample is all that shows it: the next one tells if it stays."""
-    depth = float(np.nanmax(weighted.values(stall.rows, "depth")))
+    depth = float(np.nanmax(stall.rows.floats("depth")))
     return len(stall.rows) < 2 and not stall.seconds >= limits.least_seconds and depth < 2
 
 
@@ -217,8 +217,8 @@ def _values(series: DeviceSeries, stall: Stall) -> Values:
         "seconds": stall.seconds,
         "samples": len(stall.rows),
         "all": len(series.samples),
-        "depth": float(np.nanmax(weighted.values(stall.rows, "depth"))),
-        "util": float(np.nanmean(weighted.values(stall.rows, "util_pct"))),
+        "depth": float(np.nanmax(stall.rows.floats("depth"))),
+        "util": float(np.nanmean(stall.rows.floats("util_pct"))),
     }
 
 
@@ -230,8 +230,8 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
         return
     said: Values = {
         "booked": stall.booked_s,
-        "latency": float(weighted.values(stall.release, "latency_ms")[0]),
-        "depth": float(weighted.values(stall.release, "depth")[0]),
+        "latency": float(stall.release.floats("latency_ms")[0]),
+        "depth": float(stall.release.floats("depth")[0]),
         "seconds": stall.seconds,
     }
     text = (
@@ -326,7 +326,7 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
     if stall.is_flush:
         return True
     samples = series.samples
-    reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
+    reads, writes = (np.nansum(samples.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
     counts_flushes = samples.has("flushes_per_s") and samples.has("flush_await_ms")
     return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
@@ -342,7 +342,7 @@ def _is_stuck_too(other: DeviceSeries, stall: Stall) -> bool:
 
 
 def _is_timed(rows: Table) -> bool:
-    return not np.isnan(weighted.values(rows, "interval_s")).any()
+    return not np.isnan(rows.floats("interval_s")).any()
 
 
 RULE = Rule(

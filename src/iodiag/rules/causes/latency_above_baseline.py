@@ -35,7 +35,6 @@ from iodiag.analysis.load.baselines import (
     middle_of,
     unusual,
 )
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
@@ -173,7 +172,7 @@ def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterato
 def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:
     """The samples of the hours of day in question, on the days without a departure."""
     middle = middle_of(series.samples)
-    kept = weighted.values(series.samples, "ios_per_s") > 0
+    kept = series.samples.floats("ios_per_s") > 0
     for run in runs:
         kept &= ~_are_within(middle, run)
     if runs[0]["grouping"] != "archive":

@@ -180,8 +180,8 @@ def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state with exactly one request in flight while busy."""
     samples = level_samples(series)
-    at_once = weighted.values(samples, "at_once")
-    is_busy = weighted.values(samples, "util") >= limits.least_util / 100
+    at_once = samples.floats("at_once")
+    is_busy = samples.floats("util") >= limits.least_util / 100
     holds = (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy
     if not holds.any():
         return None
@@ -202,13 +202,11 @@ _PARALLEL = ("nvme", "solid", "network")
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
     samples = level_samples(series)
-    at_once = weighted.values(samples, "at_once")
+    at_once = samples.floats("at_once")
     number = np.round(at_once)
     holds = np.abs(at_once - number) <= limits.pinned / 100 * number
     holds &= (
-        (number >= 2)
-        & (number <= limits.most_callers)
-        & (weighted.values(samples, "util") >= limits.full_util / 100)
+        (number >= 2) & (number <= limits.most_callers) & (samples.floats("util") >= limits.full_util / 100)
     )
     if class_of(series) not in _PARALLEL or not holds.any():
         return None

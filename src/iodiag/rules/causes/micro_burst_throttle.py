@@ -47,8 +47,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     frame, least = level_samples(series), int(limits.least_samples)
-    busy = weighted.values(frame, "busy")
-    part = (busy <= limits.most_busy / 100) & (weighted.values(frame, "at_once") >= limits.least_depth)
+    busy = frame.floats("busy")
+    part = (busy <= limits.most_busy / 100) & (frame.floats("at_once") >= limits.least_depth)
     if part.any():
         part &= _waits(series, frame, part, limits)
     # most of a plateau's samples lie on it
@@ -68,7 +68,7 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
         places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms
-    return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
+    return np.asarray(frame.floats("cost_ms") >= limits.inflation * alone)
 
 
 def _finding(series: DeviceSeries, top: Plateau) -> Finding:
@@ -77,8 +77,8 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
         "device": series.name,
         "rate": top.rate,
         "variation": 100 * top.variation,
-        "low": float(weighted.values(top.rows, "ios_per_s").min()),
-        "high": float(weighted.values(top.rows, "ios_per_s").max()),
+        "low": float(top.rows.floats("ios_per_s").min()),
+        "high": float(top.rows.floats("ios_per_s").max()),
         "count": len(top.rows),
         "busy": 100 * weighted.mean(top.rows, "busy"),
     }

@@ -31,7 +31,7 @@ from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_m
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import is_recovering, read_spread
 from iodiag.analysis.host.disk_health import Volume, volumes
-from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure import grading
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
@@ -173,8 +173,8 @@ def _reading(array: Array, limits: Limits) -> Table | None:
     """The longest window in which the array is read and hardly written."""
     if not array.is_seen or not array.leg_rows:
         return None
-    read = weighted.values(array.rows, "read_kb_per_s")
-    written = weighted.values(array.rows, "write_kb_per_s")
+    read = array.rows.floats("read_kb_per_s")
+    written = array.rows.floats("write_kb_per_s")
     return longest(array.rows, (read >= limits.least_read_kb) & (written <= limits.most_written / 100 * read))
 
 

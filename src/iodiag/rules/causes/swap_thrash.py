@@ -101,7 +101,7 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
 
 def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
-    came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
+    came, went = (np.nan_to_num(frame.floats(f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
     enough = amount >= WINDOW_EXIT_SHARE * limits.swapped_kb
     is_flood = went >= limits.flood
@@ -164,8 +164,8 @@ def _taken(view: View, frame: Table, limits: Limits) -> str:
     before it writes them: no room for files comes of that.
     """
     used, room = swap_used_kb(view, frame), room_kb(view, frame)
-    seconds = np.nan_to_num(weighted.values(frame, "interval_s"), nan=1.0)
-    went = float(np.nansum((weighted.values(frame, "out_kb") * seconds)[1:]))
+    seconds = np.nan_to_num(frame.floats("interval_s"), nan=1.0)
+    went = float(np.nansum((frame.floats("out_kb") * seconds)[1:]))
     known = np.isfinite(used) & np.isfinite(room)
     if known.sum() < FEW:
         return ""
@@ -191,7 +191,7 @@ def _taken(view: View, frame: Table, limits: Limits) -> str:
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     """What pages that leave and hardly come back mean: room for the cache, or memory that runs short."""
-    rows = frame[weighted.values(frame, "out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
+    rows = frame[frame.floats("out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
     if not len(rows):
         return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
@@ -224,7 +224,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
-        "most": float(np.nanmax(weighted.values(rows, "both_kb"))),
+        "most": float(np.nanmax(rows.floats("both_kb"))),
         "count": len(rows),
         "samples": samples,
     }

@@ -92,9 +92,9 @@ def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
     frame = _with_busy(series)
     slack = 1.1  # single samples stray from what the window as a whole must hold
     most_ms = CALM * SERVICE["spinning" if is_spinning(series) else "solid"].usual_ms
-    calm = weighted.values(frame, "busy") <= limits.most_util / 100
-    calm &= weighted.values(frame, "depth") <= slack * limits.most_depth
-    calm &= weighted.values(frame, "cost_ms") <= slack * most_ms
+    calm = frame.floats("busy") <= limits.most_util / 100
+    calm &= frame.floats("depth") <= slack * limits.most_depth
+    calm &= frame.floats("cost_ms") <= slack * most_ms
     count = int(np.count_nonzero(calm))
     least = int(min(limits.least_samples, max(1, math.ceil(count / 2))))
     width = (limits.flat if least >= limits.least_samples else limits.meter) / 100

@@ -93,9 +93,9 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     if is_spinning(series) or is_card(series):
         return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
     samples = level_samples(series)
-    demand = weighted.values(samples, "at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
-    demand &= weighted.values(samples, "util") >= limits.least_util / 100
-    demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
+    demand = samples.floats("at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
+    demand &= samples.floats("util") >= limits.least_util / 100
+    demand &= ~(samples.floats("interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
     if not count and _is_queued_otherwise(series, limits):
         reason = (
@@ -117,7 +117,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
 
 def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:
     """Whether it has a queue in samples that are no steady load."""
-    util, depth = (weighted.values(series.loaded, name) for name in ("util", "depth"))
+    util, depth = (series.loaded.floats(name) for name in ("util", "depth"))
     is_used = util >= limits.least_util / 100
     return bool((is_used & (depth >= limits.least_depth * np.fmin(util, 1.0))).any())
 
@@ -284,7 +284,7 @@ def _finding(
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
     severity = "info" if sure == "low" and not is_hint else severity
-    low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
+    low, high = percentiles(top.rows.floats("at_once"), 10, 90)
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -343,7 +343,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         yield cite(top.rows, text, {"others": top.other_range})
     if model := cloud_model(series):
         yield cite(None, "its model is {model}", {"model": model})
-    longest, kinds = float(weighted.values(top.rows, "cost_ms").max()), set(top.rows["kind"].tolist())
+    longest, kinds = float(top.rows.floats("cost_ms").max()), set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         alone = unloaded(series, kind) if kind[0].kind in kinds else None
         if alone is not None and alone.is_measured and longest >= 3 * alone.latency_ms:

@@ -24,7 +24,6 @@ from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -95,9 +94,7 @@ def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries
 
 def _kb(devices: Sequence[DeviceSeries]) -> float:
     """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
-    return float(
-        np.nansum(np.concatenate([weighted.values(series.samples, "kb_per_s") for series in devices]))
-    )
+    return float(np.nansum(np.concatenate([series.samples.floats("kb_per_s") for series in devices])))
 
 
 def _reports(devices: Sequence[DeviceSeries]) -> int:

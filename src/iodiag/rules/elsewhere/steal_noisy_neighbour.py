@@ -37,7 +37,7 @@ LEAST_PAIRS = 8
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
     cpu = view.cpu_all
-    steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
+    steal = cpu.floats("steal_pct") if cpu is not None else np.array([])
     is_stolen = np.asarray(steal >= limits.possible)
     if cpu is not None and (is_wrong := is_impossible(cpu)).any():
         is_stolen &= ~is_wrong
@@ -63,7 +63,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     severity: Severity = "warning" if is_harm else "notice"
     often = in_samples(samples)
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
-    values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
+    values["most"] = float(np.nanmax(rows.floats("steal_pct")))
     return RULE.finding(
         severity=severity,
         confidence=sure,

@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
@@ -126,7 +125,7 @@ def _of_columns(family: str, item: str, first: Table, number: int, later: Table)
         value = float(first.floats(entry.name)[number])
         if not value > 0:
             continue
-        others = weighted.values(later, entry.name)
+        others = later.floats(entry.name)
         least, most = float(np.fmin.reduce(others)), float(np.fmax.reduce(others))
         near = least if value < least else most
         if least <= value <= most or not near > 0:

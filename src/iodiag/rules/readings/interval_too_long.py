@@ -19,7 +19,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -57,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _is_deep(samples: Table, limits: Limits) -> Mask:
     """The samples whose mean in flight was there in a part of the time only, and deep then."""
-    depth, util = weighted.values(samples, "depth"), weighted.values(samples, "util")
+    depth, util = samples.floats("depth"), samples.floats("util")
     is_partly = (util <= limits.part / 100) & (util > 0)
     return np.asarray((depth >= limits.flood * util) & is_partly, dtype=np.bool_)
 
@@ -65,9 +64,9 @@ def _is_deep(samples: Table, limits: Limits) -> Mask:
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = level_samples(series)
-    at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
+    at_once, length = frame.floats("at_once"), frame.floats("interval_s")
     mask = (at_once >= limits.flood) | (at_once >= limits.queue)
-    mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
+    mask &= (frame.floats("util") <= limits.most_util / 100) & ~(length <= limits.shortest)
     mask &= frame["is_util_trusted"]
     if not mask.any():
         return None
@@ -84,7 +83,7 @@ def _inflation(series: DeviceSeries, frame: Table, wanted: Mask) -> Floats:
     for kind in load_levels(series):
         places = places_of(kind)
         if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
-            inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms
+            inflation[places] = frame.floats("cost_ms")[places] / alone.latency_ms
     return inflation
 
 
@@ -137,18 +136,16 @@ def _numbers(name: str, rows: Table) -> Values:
 def _is_long(series: DeviceSeries, limits: Limits) -> bool:
     """Whether some sample of a minute and more has enough load for a rule to judge its latency."""
     frame = series.loaded
-    is_long = weighted.values(frame, "interval_s") >= limits.longest
+    is_long = frame.floats("interval_s") >= limits.longest
     if not is_long.any():
         return False
-    is_judged = (weighted.values(frame, "util") >= limits.judged_util / 100) | (
-        weighted.values(frame, "depth") >= 1
-    )
+    is_judged = (frame.floats("util") >= limits.judged_util / 100) | (frame.floats("depth") >= 1)
     return bool((is_judged & is_long).any())
 
 
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
-    rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
-    lengths = weighted.values(rows, "interval_s")
+    rows = stacked([s.loaded[s.loaded.floats("interval_s") >= limits.longest] for s in found])
+    lengths = rows.floats("interval_s")
     values: Values = {
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),

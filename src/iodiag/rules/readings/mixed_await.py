@@ -102,7 +102,7 @@ def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
     rows = series.loaded
-    waits = (weighted.values(rows, f"{name}_await_ms") for name in ("read", "write"))
+    waits = (rows.floats(f"{name}_await_ms") for name in ("read", "write"))
     is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
     missing = float("nan")
     return _Mix(

@@ -63,17 +63,17 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     And whether as many do of which nothing can be said: the depth is contradicted, or requests outlive them.
     """
     samples = series.samples
-    util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
-    await_ms = weighted.values(samples, "await_ms")
+    util, depth = samples.floats("util"), samples.floats("depth")
+    await_ms = samples.floats("await_ms")
     outlives = await_ms > 100 * weighted.seconds_or_one(samples)
     # what completes late in one sample was in flight in the sample before, and not counted there
     outlives[:-1] |= outlives[1:].copy()
     # a depth that rate and latency contradict proves nothing (Little's law)
-    counter = weighted.values(samples, "queue_depth")
-    outlives |= counter < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - HALF_DIGIT
+    counter = samples.floats("queue_depth")
+    outlives |= counter < 0.5 * samples.floats("ios_per_s") * await_ms / 1000 - HALF_DIGIT
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     beyond = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100)
-    beyond &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    beyond &= (samples.floats("ios_per_s") > 0) & (util <= limits.most_util / 100)
     inflated = beyond & ~outlives
     rows = samples[inflated]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
@@ -84,7 +84,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
 def _missed(series: DeviceSeries) -> Table:
     """The samples whose busy share was taken from the number in flight, as %util is too low."""
     samples = series.samples
-    return samples[samples.floats("util") > weighted.values(samples, "util_pct") / 100 + HALF_DIGIT]
+    return samples[samples.floats("util") > samples.floats("util_pct") / 100 + HALF_DIGIT]
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
@@ -112,7 +112,7 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
 
 
 def _excess(rows: Table) -> Floats:
-    return weighted.values(rows, "util") - weighted.values(rows, "depth")
+    return rows.floats("util") - rows.floats("depth")
 
 
 def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Finding:

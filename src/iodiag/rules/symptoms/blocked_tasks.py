@@ -67,8 +67,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     is_direct = view.has("queue", "blocked")
     least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
-    beyond_runnable = weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue")
-    counts = weighted.values(queue, "blocked") if is_direct else beyond_runnable
+    beyond_runnable = queue.floats("load_1m") - queue.floats("run_queue")
+    counts = queue.floats("blocked") if is_direct else beyond_runnable
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
     cpu = view.cpu_all
@@ -220,7 +220,7 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
     often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
     values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
-    most = float(np.max(weighted.values(tasks[0], "blocked"))) if tasks else float("nan")
+    most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
     values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
     who = "on average {tasks} tasks are blocked, at most {most:g}"
     who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
@@ -376,8 +376,8 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
 
 def _storm(rows: Table) -> Iterator[Evidence]:
     """How many tasks there are at all, where sar -q counts them."""
-    if np.isfinite(weighted.values(rows, "tasks")).any():
-        most = float(np.nanmax(weighted.values(rows, "tasks")))
+    if np.isfinite(rows.floats("tasks")).any():
+        most = float(np.nanmax(rows.floats("tasks")))
         text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
 

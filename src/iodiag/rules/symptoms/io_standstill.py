@@ -113,7 +113,7 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     own, other = paired(paging, queue)
     paging, queue = paging[own], queue[other]
     kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
-    tasks = weighted.values(queue, "blocked")
+    tasks = queue.floats("blocked")
     moves, is_still = kb >= limits.moves, (kb < STILL_KB) & (tasks >= 1)
     is_still &= np.logical_or.accumulate(moves)
     longest = max(map(len, windows(paging, is_still)), default=0)

@@ -66,8 +66,8 @@ def parts(series: DeviceSeries, direction: str) -> tuple[Merging, Merging] | Non
     none merges.
     """
     samples = series.samples
-    requests = weighted.values(samples, f"{direction}s_per_s")
-    merges = weighted.values(samples, f"{direction}_merges_per_s")
+    requests = samples.floats(f"{direction}s_per_s")
+    merges = samples.floats(f"{direction}_merges_per_s")
     if not merges.any():
         return None
     used = requests + merges >= LEAST_ARRIVING

@@ -104,12 +104,12 @@ def read_pattern(
     is small, `busy` the least share of time with a request in flight.
     """
     samples = _with_reads(series)
-    mask = weighted.values(samples, "busy") >= WINDOW_EXIT_SHARE * busy
+    mask = samples.floats("busy") >= WINDOW_EXIT_SHARE * busy
     mask &= ~samples["is_idle"]
     if not mask.any():
         return None
     reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")
-    mask &= reads >= WINDOW_EXIT_SHARE * read_share * weighted.values(samples, "ios_per_s")
+    mask &= reads >= WINDOW_EXIT_SHARE * read_share * samples.floats("ios_per_s")
     mask &= (sizes <= most_kb / WINDOW_EXIT_SHARE) & (sizes >= LEAST_READ_KB)
     for rows in islice(windows(samples, mask), MOST_WINDOWS):
         if weighted.mean(rows, "busy") >= busy and _size(rows) <= most_kb and _share(rows) >= read_share:
@@ -213,7 +213,7 @@ def _is_about(view: View, series: DeviceSeries, device: str) -> bool:
 
 def mixes_directions(series: DeviceSeries, *, most_kb: float, busy: float) -> bool:
     """Whether the device may read in small pieces, but its source counts both directions together."""
-    rows = series.loaded[np.isnan(weighted.values(series.loaded, "reads_per_s"))]
+    rows = series.loaded[np.isnan(series.loaded.floats("reads_per_s"))]
     return (
         len(rows) > len(series.loaded) / 2
         and weighted.ratio(rows, "kb_per_s", "ios_per_s") <= most_kb

@@ -12,7 +12,7 @@ from iodiag.analysis.array.member_comparison import peer_groups
 from iodiag.analysis.array.members import Array
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.array.side_by_side import side_by_side
-from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure import grading
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -38,7 +38,7 @@ def unseen(view: View, known: Sequence[Array], bounds: Bounds) -> Iterator[dict[
         if array is None and is_plain:
             continue
         rows = side_by_side(devices)
-        writes = np.sum([weighted.values(own, "write_kb_per_s") for own in rows], axis=0)
+        writes = np.sum([own.floats("write_kb_per_s") for own in rows], axis=0)
         rows = [own[writes >= bounds.least_kb] for own in rows]
         found = page_traffic(rows)
         if found is not None:

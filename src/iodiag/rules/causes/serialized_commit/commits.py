@@ -298,11 +298,11 @@ _LESS = 0.99
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
     samples = _with_occupancy(series)
-    is_busy = weighted.values(samples, "occupancy") >= WINDOW_EXIT_SHARE * limits.occupancy
+    is_busy = samples.floats("occupancy") >= WINDOW_EXIT_SHARE * limits.occupancy
     is_inferred = _is_inferred(samples)
     if is_inferred and is_busy.any():
-        depth = np.nan_to_num(weighted.values(samples, "depth"))
-        is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
+        depth = np.nan_to_num(samples.floats("depth"))
+        is_busy &= samples.floats("occupancy") >= LEAST_SHARE_OF_DEPTH * depth
     found = islice(windows(samples, is_busy), MOST_WINDOWS)
     # of windows as long as each other, the one that waits most
     for rows in sorted(found, key=lambda rows: (-len(rows), -weighted.mean(rows, "occupancy"))):
@@ -316,18 +316,18 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
 
 def _lasts(rows: Table, samples: Table) -> bool:
     """Whether a window is long, or most of what a short capture shows of the device's writing."""
-    writing = int(np.count_nonzero(weighted.values(samples, "write_kb_per_s") > 0))
+    writing = int(np.count_nonzero(samples.floats("write_kb_per_s") > 0))
     return is_sustained(rows) or 2 * len(rows) > writing
 
 
 def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
     """Small writes one at a time, in a state that lasts: a log where flushes cannot be told or are none."""
     samples = series.samples
-    writes = weighted.values(samples, "writes_per_s")
-    in_flight = writes * weighted.values(samples, "write_await_ms") / 1000
+    writes = samples.floats("writes_per_s")
+    in_flight = writes * samples.floats("write_await_ms") / 1000
     mask = (
-        (writes >= limits.write_share / 100 * weighted.values(samples, "ios_per_s"))
-        & (weighted.values(samples, "write_size_kb") <= limits.write_kb)
+        (writes >= limits.write_share / 100 * samples.floats("ios_per_s"))
+        & (samples.floats("write_size_kb") <= limits.write_kb)
         & (in_flight >= limits.occupancy)
         & (in_flight <= MOST_SERIAL)
         & ~samples["is_idle"]
@@ -376,7 +376,7 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
 
 def _is_inferred(samples: Table) -> bool:
     columns = ("flushes_per_s", "flush_await_ms")
-    return any(bool(np.isnan(weighted.values(samples, column)).all()) for column in columns)
+    return any(bool(np.isnan(samples.floats(column)).all()) for column in columns)
 
 
 @cached
@@ -388,10 +388,10 @@ def _with_occupancy(series: DeviceSeries) -> Table:
 def _occupancies(samples: Table) -> Floats:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
-        rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
+        rate, wait = samples.floats("flushes_per_s"), samples.floats("flush_await_ms")
         return _in_flight(rate, wait)
-    ios, wait = weighted.values(samples, "ios_per_s"), weighted.values(samples, "await_ms")
-    return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
+    ios, wait = samples.floats("ios_per_s"), samples.floats("await_ms")
+    return np.asarray(samples.floats("depth") - 0.005 - _in_flight(ios, wait + 0.005))
 
 
 def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
@@ -405,14 +405,14 @@ def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
     samples = _with_occupancy(series)
-    rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
+    rows = samples[samples.floats("write_kb_per_s") > 0]
     return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
 def is_told(view: View, name: str, limits: Limits) -> bool:
     """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes."""
     series = view.series(name)
-    if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
+    if series is None or not (series.samples.floats("write_kb_per_s") > 0).any():
         return True
     return (series.is_stacked and not series.is_untimed) or _tells_flushes(view, series, limits)
 
@@ -422,7 +422,7 @@ def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
 
     A disk without a write cache is sent none: where its writes come one at a time, none tells nothing.
     """
-    has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
+    has_depth = not np.isnan(series.samples.floats("depth")).all()
     is_counted = not _is_inferred(series.samples)
     if is_counted and not (series.samples.floats("flushes_per_s") > 0).any():
         return _signature(series, limits) is None

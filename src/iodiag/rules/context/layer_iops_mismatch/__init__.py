@@ -60,18 +60,18 @@ def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     """The ratios that a tenth of the used samples stay below and above, with the samples beyond them."""
     rows = pair.rows
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
-    counted = weighted.values(rows, "upper_ios_per_s") + weighted.values(rows, "lower_ios_per_s")
+    counted = rows.floats("upper_ios_per_s") + rows.floats("lower_ios_per_s")
     moved = [
-        weighted.values(rows, f"{layer}_read_kb_per_s") + weighted.values(rows, f"{layer}_write_kb_per_s")
+        rows.floats(f"{layer}_read_kb_per_s") + rows.floats(f"{layer}_write_kb_per_s")
         for layer in ("upper", "lower")
     ]
-    used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
-    used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
+    used = rows.floats("upper_ios_per_s") >= limits.least_ios
+    used &= (counted * lengths >= limits.least_requests) & (rows.floats("lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
     rows = rows[used]
     if not len(rows):
         return
-    ratios = weighted.values(rows, "ratio")
+    ratios = rows.floats("ratio")
     for share, side in ((0.1, np.less_equal), (0.9, np.greater_equal)):
         edge = float(np.quantile(ratios, share, method="lower" if share < 0.5 else "higher"))
         chosen = rows[side(ratios, edge)]
