@@ -27,8 +27,7 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that misses the objective for long enough; the others are clear."""
     for series in view.devices:
-        clear = Outcome(RULE.id, "clear", (series.name,), "reads keep the objective")
-        yield _judge(series, limits) or clear
+        yield _judge(series, limits) or RULE.clear("reads keep the objective", series.name)
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:

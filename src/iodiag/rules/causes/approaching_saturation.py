@@ -49,10 +49,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcome | None:
     near = [load for load in loads if load.verdict == "approaching"]
     if any(load.verdict == "saturated" for load in loads):
-        return Outcome(RULE.id, "clear", (series.name,), "past its limit in some sample, not near it")
+        return RULE.clear("past its limit in some sample, not near it", series.name)
     if near and is_passing(series, in_order(near), limits):
         reason = "near its limit in a sample or two alone: that passed, and is no lasting load"
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     return None
 
 

@@ -55,10 +55,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if step is not None and not _is_withheld(view, step, limits):
             yield _finding(series, step)
         elif len(rows) >= 2 * least:
-            yield Outcome(RULE.id, "clear", (series.name,), "no lasting step in latency at the same load")
+            yield RULE.clear("no lasting step in latency at the same load", series.name)
         else:
-            reason = "too few samples under the same load show a step"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined("too few samples under the same load show a step", series.name)
 
 
 def _alike(loaded: Table) -> Table:

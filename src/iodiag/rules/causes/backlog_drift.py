@@ -39,12 +39,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             else "the kernel's version is unknown"
         )
         missing = () if match else ("banner with the kernel's version",)
-        yield Outcome(RULE.id, "not_applicable", tuple(s.name for s in view.devices), reason, missing)
+        yield RULE.not_applicable(reason, *(s.name for s in view.devices), missing=missing)
         return
     for series in view.devices:
         rows = _growing(series, limits)
         if rows is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "what is in flight is what completes")
+            yield RULE.clear("what is in flight is what completes", series.name)
         else:
             yield _finding(series, rows, limits)
 

@@ -45,7 +45,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         step = None if is_spinning(series) else _step(series, limits)
         if step is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no step down under an unchanged demand")
+            yield RULE.clear("no step down under an unchanged demand", series.name)
         else:
             found[series.name] = step
     for series, told, below in once_per_stack(view, found):

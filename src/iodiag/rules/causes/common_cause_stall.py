@@ -72,7 +72,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     groups = _groups(view, [disk.series for disk in usual])
     if len(set(groups)) < limits.disks:
         reason = "fewer than three unrelated disks with a load in several samples"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
         return
     reports = np.unique(np.concatenate([report_keys(disk.rows) for disk in usual]))
     hit = np.array([_at(reports, disk, _is_hit(disk, limits)) for disk in usual])
@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(usual, reports, stops, limits)
         return
     names = tuple(disk.series.name for disk in usual)
-    yield Outcome(RULE.id, "clear", names, "no samples in which unrelated disks stood still together")
+    yield RULE.clear("no samples in which unrelated disks stood still together", *names)
 
 
 def _usual(series: DeviceSeries, limits: Limits) -> Usual | None:

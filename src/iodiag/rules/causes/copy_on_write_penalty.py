@@ -102,20 +102,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(volume, limits)
     if not (origins or inferred):
         reason = "no volume with a snapshot is known: dmsetup table would name it"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
     for origin in origins:
         known = _volume(view, origin)
         if known is None:
-            reason = "its disks are not in the capture"
-            yield Outcome(RULE.id, "undetermined", (origin.name,), reason, ("topology",))
+            yield RULE.undetermined("its disks are not in the capture", origin.name, missing=("topology",))
         elif known.writes.sum() < _LEAST_WRITES:
-            reason = "hardly anything was written to it; capture while it is"
-            yield Outcome(RULE.id, "undetermined", (origin.name,), reason)
+            yield RULE.undetermined("hardly anything was written to it; capture while it is", origin.name)
         elif _copies(known, limits):
             yield _finding(known, limits)
         else:
-            reason = "its disks do about what they are asked for"
-            yield Outcome(RULE.id, "clear", (origin.name,), reason)
+            yield RULE.clear("its disks do about what they are asked for", origin.name)
 
 
 def _is_origin(series: DeviceSeries) -> bool:

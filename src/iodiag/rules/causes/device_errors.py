@@ -125,7 +125,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     logs, events = view.facts_of("kernel-log"), kernel_events(view)
     if events is None and not logs:
         reason = "no log of the kernel is here: dmesg -T, or journalctl -k -o short-iso, of the same time"
-        yield Outcome(RULE.id, "not_applicable", (), reason, (EVENTS,))
+        yield RULE.not_applicable(reason, missing=(EVENTS,))
         return
     troubles = [] if events is None else list(_troubles(view, events))
     for trouble in troubles:
@@ -136,7 +136,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not troubles:
         lines = sum(log.number("lines") for log in logs)
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
-        yield Outcome(RULE.id, "clear", (), say(text, {"lines": lines}))
+        yield RULE.clear(say(text, {"lines": lines}))
 
 
 def _troubles(view: View, events: Table) -> Iterator[Trouble]:

@@ -37,10 +37,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if failing or counted:
             yield _finding(disk, facts, values, failing, counted)
         else:
-            yield Outcome(RULE.id, "clear", (disk.device,) if disk.device else (), "it reports no failure")
+            yield RULE.clear("it reports no failure", *((disk.device,) if disk.device else ()))
     if not reports:
         reason = "no disk's own counters are given: smartctl -x or nvme smart-log"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("facts.smartctl",))
+        yield RULE.not_applicable(reason, missing=("facts.smartctl",))
 
 
 def _much(values: Mapping[str, float | str], limits: Limits) -> list[str]:

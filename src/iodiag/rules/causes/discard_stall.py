@@ -54,7 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if discards.any():
             yield _judge(series, discards, limits)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "nothing was discarded")
+            yield RULE.clear("nothing was discarded", series.name)
 
 
 def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:
@@ -67,10 +67,9 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
     is_slow = wait >= limits.discard_ms and total >= limits.discards
     if not held_up and not is_slow:
         if contrasts:
-            reason = "reads and writes take as long beside discards as without them"
-            return Outcome(RULE.id, "clear", (series.name,), reason)
+            return RULE.clear("reads and writes take as long beside discards as without them", series.name)
         reason = "too few samples with and without discards to compare; a longer capture would settle it"
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     return _finding(series, rows, worst if held_up else None, wait)
 
 

@@ -86,11 +86,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         if not np.isfinite(in_flight(series.samples, "read")).any():
             reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif declines := list(filter(None, (_decline(part, limits) for part in by_stream(series.samples)))):
             found[series.name] = declines[0]
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "reads do not become faster with the bytes read")
+            yield RULE.clear("reads do not become faster with the bytes read", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
 

@@ -58,10 +58,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         one.name for one in others if one.is_stacked and not (one.samples.floats("flushes_per_s") > 0).any()
     }
     if clear := tuple(series.name for series in others if series.name not in uncounted):
-        yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
+        yield RULE.clear("few flushes, or quick ones", *clear)
     if uncounted:
         reason = "it counts no flush, as layers above the disks do: the disks below it would tell"
-        yield Outcome(RULE.id, "undetermined", tuple(sorted(uncounted)), reason)
+        yield RULE.undetermined(reason, *sorted(uncounted))
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:

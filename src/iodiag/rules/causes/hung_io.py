@@ -46,17 +46,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         flushes = [stall for stall in found if stall.is_flush]
         others = [stall for stall in found if not stall.is_flush]
         if len(flushes) >= 2:
-            reason = "it was silent while its cache was flushed, again and again"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("it was silent while its cache was flushed, again and again", series.name)
         elif len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
             reason = (
                 "it was silent under writes, again and again: flushes of its cache, which are not counted "
                 "here, look the same; f/s and f_await of iostat -x would settle it"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif found and _is_doubtful(view, series):
             reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif found:
             yield _finding(view, series, others or flushes, limits)
         elif short := [stall for stall in stalls_of(series) if _is_usual(series, stall)]:
@@ -64,15 +63,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = (
                 f"it completed nothing for {seconds:.0f} s, no longer than its requests took in other samples"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif latest := late_answer_ms(series, limits.late):
             reason = (
                 f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
                 "that moment, or a longer capture, would tell"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+            yield RULE.clear("no stretch without an answer", series.name)
 
 
 def _is_doubtful(view: View, series: DeviceSeries) -> bool:

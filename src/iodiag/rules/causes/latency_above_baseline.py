@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.days:
         reason = f"what is normal at an hour takes {limits.days:.0f} days of samples with a clock, not {days}"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
+        yield RULE.not_applicable(reason, missing=("an archive of days",))
         return
     disk = view.samples("disk")
     if disk is None:
@@ -69,12 +69,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         news = runs[~runs["is_recurring"]].sort_values("hours", ascending=False).to_dict("records")
         steal = _steal(view, _within(series, news[0])) if news else 0.0
         if series.name not in known:
-            reason = "too few hours of a like load to tell what is normal"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined("too few hours of a like load to tell what is normal", series.name)
         elif news and steal < limits.steal:
             yield _finding(series, news, limits)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), _reason(runs, steal >= limits.steal))
+            yield RULE.clear(_reason(runs, steal >= limits.steal), series.name)
 
 
 def _reason(runs: pd.DataFrame, is_stolen: bool) -> str:

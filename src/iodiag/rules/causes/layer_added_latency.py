@@ -69,22 +69,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         judged = True
         if layer == "":
             reason = f"less than {limits.ratio:g} times as long as the slowest disk below, or hardly longer"
-            yield Outcome(RULE.id, "clear", (upper.name,), reason)
+            yield RULE.clear(reason, upper.name)
         elif isinstance(layer, str):
-            yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
+            yield RULE.undetermined(layer, upper.name)
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
             reason = "slower than the disks below it, but over too few requests; capture for longer"
-            yield Outcome(RULE.id, "undetermined", (upper.name,), reason)
+            yield RULE.undetermined(reason, upper.name)
         elif _may_be_flushes(layer):
             reason = "slower than the disks below it, but writes may wait for flushes, which are not printed"
-            yield Outcome(RULE.id, "undetermined", (upper.name,), reason, ("disk.flushes_per_s",))
+            yield RULE.undetermined(reason, upper.name, missing=("disk.flushes_per_s",))
         else:
             slow.append(layer)
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
     if not judged:
         reason = "no device that stands on others was seen with its disks and their latencies"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _may_be_flushes(layer: Layer) -> bool:

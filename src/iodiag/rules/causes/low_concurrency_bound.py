@@ -76,13 +76,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif is_own and not doubtful and (few := _few(series, limits)) is not None:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED + _asked(view, series))
+            yield RULE.undetermined(_CONTRADICTED + _asked(view, series), series.name)
         elif level is None and series.is_untimed:
-            yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
+            yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif level is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
+            yield RULE.clear("not busy with one request at a time", series.name)
         else:
             found[series.name] = level
     for group in equal_rates([s for s in view.devices if not s.is_stacked and len(s.loaded)], LOCKSTEP):

@@ -35,7 +35,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         top = _bursts(series, limits)
         if top is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no bursts of one rate")
+            yield RULE.clear("no bursts of one rate", series.name)
         elif is_spinning(series) is not False:
             reason = (
                 "bursts of one rate, as a single disk has by itself; lsblk -o NAME,ROTA would tell its class"

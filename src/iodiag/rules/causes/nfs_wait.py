@@ -90,11 +90,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if waits:
             yield _finding(max(waits, key=lambda wait: wait.harm), limits)
         elif not used:
-            yield Outcome(RULE.id, "undetermined", (), f"{mount} was hardly used; capture under load")
+            yield RULE.undetermined(f"{mount} was hardly used; capture under load")
         elif slow:
-            yield Outcome(RULE.id, "undetermined", (), f"{slow[0]} on {mount}, and no calm sample to compare")
+            yield RULE.undetermined(f"{slow[0]} on {mount}, and no calm sample to compare")
         else:
-            yield Outcome(RULE.id, "clear", (), f"operations on {mount} neither wait nor slow down")
+            yield RULE.clear(f"operations on {mount} neither wait nor slow down")
 
 
 def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -110,7 +110,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     rows = table[lost]
     if again[lost].sum() < limits.losses:
         reason = "no round trips are shown: nfsiostat shows them for each mount"
-        yield Outcome(RULE.id, "undetermined", (), reason, ("nfs_mounts",))
+        yield RULE.undetermined(reason, missing=("nfs_mounts",))
         return
     values: Values = {
         "again": 100 * again[lost].sum() / calls[lost].sum(),

@@ -58,23 +58,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     shares = _fullest(view)
     if shares is None:
         reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("cpu",))
+        yield RULE.not_applicable(reason, missing=("cpu",))
         return
     rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
+        yield RULE.clear("no CPU by itself is full of the kernel's work")
         return
     names = topmost(view, (series.name for series in view.devices))
     tops = [series for series in view.devices if series.name in names]
     paces = [pace for series in tops if (pace := _pace(series, shares, rows, limits))]
     if not paces:
-        reason = "one CPU is full, but no device is seen to have requests waiting meanwhile"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined("one CPU is full, but no device is seen to have requests waiting meanwhile")
         return
     pace = max(paces, key=lambda one: weighted.mean(one.rows, "depth"))
     why_not = _not_its_pace(pace, limits)
     if why_not:
-        yield Outcome(RULE.id, "undetermined", (pace.series.name,), why_not)
+        yield RULE.undetermined(why_not, pace.series.name)
     else:
         yield _finding(pace, rows, limits)
 

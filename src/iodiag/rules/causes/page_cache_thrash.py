@@ -56,7 +56,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
     many = (faults >= limits.major_faults) & (reclaimed >= (1 - limits.near / 100) * read)
     many &= read > limits.fault_kb * faults
     if not many.any():
-        return Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
+        return RULE.clear("few faults wait for the disk, or nothing is reclaimed for them")
     values: Values = {
         "faults": float(np.mean(faults[many])),
         "each": float(np.sum(read[many]) / np.sum(faults[many])),
@@ -66,7 +66,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
         "{faults:.0f} faults/s wait for {each:.0f} kB each while {reclaimed:.0f} kB/s are reclaimed: a scan "
         "of files or a want of memory; workingset_refault in /proc/vmstat would tell"
     )
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _thrashes(view: View, table: Table, limits: Limits) -> Mask:

@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     maps = [(top, paths) for top, paths in view.arrays() if _is_multipath(top)]
     if not maps:
         reason = "no multipath map with two paths is known: lsblk or multipath -ll would name it"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
     for top, paths in maps:
         found = _slowest(top, paths, limits)
         if isinstance(found, _Slow):

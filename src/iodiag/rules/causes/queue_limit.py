@@ -36,11 +36,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         pinned = None if series.is_stacked else _pinned(series, limits)
         if pinned is None and (depth := _steady(series, limits)):
-            reason = say(_STEADY, {"depth": depth, "device": series.name})
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(say(_STEADY, {"depth": depth, "device": series.name}), series.name)
             continue
         if pinned is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
+            yield RULE.clear("its queue is not pinned at one depth", series.name)
             continue
         level, alone = pinned
         client = _client(view, level, limits)
@@ -49,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = say(
                 "{depth} in flight is its client's: {said}", {"depth": level.depth, "said": client.text}
             )
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
         elif size is not None:
             yield _finding(series, level, alone, size)
         else:
@@ -58,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 "and the program's own depth would tell whose limit it is",
                 {"depth": level.depth, "device": series.name},
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
 
 
 _STEADY = (

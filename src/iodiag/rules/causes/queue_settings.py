@@ -48,13 +48,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         found: list[Finding | Outcome] = []
         found += [_of_cut(series, one, fact) for one in busy if _is_cut(one, fact, limits)][:1]
         found += [_of_unmerged(series, one, fact) for one in busy if _is_unmerged(series, one, fact)][:1]
-        reason = "no setting of its queue is seen to cost requests"
-        yield from found or [Outcome(RULE.id, "clear", (series.name,), reason)]
+        yield from found or [RULE.clear("no setting of its queue is seen to cost requests", series.name)]
     if not judged:
         reason = (
             "of no disk or volume that pays for requests the queue is stated: grep . /sys/block/*/queue/*"
         )
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _pays(series: DeviceSeries) -> bool:

@@ -52,12 +52,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if members_gone(device):
             yield _stated(view, device, array, limits)
         elif device.active_slots is not None:
-            yield Outcome(RULE.id, "clear", (device.name,), "all members are active")
+            yield RULE.clear("all members are active", device.name)
         elif array is not None and (rows := _seeming(array, limits)) is not None:
             yield _seems(array, rows)
         else:
             reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
-            yield Outcome(RULE.id, "undetermined", (device.name,), reason)
+            yield RULE.undetermined(reason, device.name)
     of_controller = volumes(view)
     yield from (_judged_by_controller(volume) for volume in of_controller if volume.state)
     left = dropped_member(view) if not redundant else None
@@ -65,14 +65,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _has_left(left)
     elif not redundant and not of_controller:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _judged_by_controller(volume: Volume) -> Finding | Outcome:
     """What the tool of a RAID controller states of a volume."""
     devices = (volume.device,) if volume.device else ()
     if volume.state == "optimal":
-        return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
+        return RULE.clear("its controller states that it is optimal", *devices)
     fact = volume.facts[-1]
     part, controller = fact.word("part").capitalize(), fact.word("controller")
     values: Values = {

@@ -60,20 +60,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for array in (*known, *([guess] if guess is not None else [])):
         if array.missing:
             reason = "its members have no samples: capture the disks beside the array"
-            yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+            yield RULE.not_applicable(reason, array.name, missing=array.missing)
             continue
         rows = window(array)
         if rows is not None:
             yield _finding(view, array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
             reason = "the members move what the array was asked for, or do not read alike"
-            yield Outcome(RULE.id, "clear", (array.name,), reason)
+            yield RULE.clear(reason, array.name)
         elif array.is_seen:
             reason = "it was seen in too few samples; three could show that nothing else is read"
-            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
+            yield RULE.undetermined(reason, array.name)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
-            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
+            yield RULE.undetermined(reason, array.name)
     if guess is not None:
         return
     moved = unasked(view) if not known else None
@@ -81,7 +81,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _inferred(moved, limits)
     elif not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:

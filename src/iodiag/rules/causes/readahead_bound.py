@@ -42,11 +42,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if state is not None and not _is_one_spindle(series):
             found[series.name] = state
         else:
-            reason = "it is not read one window of readahead after the other"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("it is not read one window of readahead after the other", series.name)
     if not is_stated:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
+        yield RULE.not_applicable(reason, missing=("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, told, below)
 

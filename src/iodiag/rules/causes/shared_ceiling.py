@@ -52,8 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     disks = disks_of(view)
     busy = [series for series in disks if len(series.loaded)]
     if len(busy) < 2:
-        reason = "fewer than two disks with I/O: nothing is shared"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable("fewer than two disks with I/O: nothing is shared", missing=("topology",))
         return
     found = _ceiling(busy, limits)
     if found is not None:
@@ -69,11 +68,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
-    yield Outcome(
-        RULE.id,
-        "clear",
-        names,
-        "neither the sum of the disks' throughput nor of their requests is held at one value",
+    yield RULE.clear(
+        "neither the sum of the disks' throughput nor of their requests is held at one value", *names
     )
 
 

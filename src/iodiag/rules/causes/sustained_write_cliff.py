@@ -81,8 +81,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if _is_consistent(rounds):
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
-            reason = "writes do not become slow after a number of bytes"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("writes do not become slow after a number of bytes", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
 

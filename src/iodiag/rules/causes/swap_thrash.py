@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if frame is None:
         text = "nothing counts what is swapped, and no device is known to hold swap"
-        yield Outcome(RULE.id, "not_applicable", (), text, ("swapping",))
+        yield RULE.not_applicable(text, missing=("swapping",))
         return
     rows = frame[_presses(view, frame, limits)]
     if len(rows):
@@ -129,20 +129,20 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
     if grown := _grown(view, limits) if "swapping" in view.average_only else _taken(view, frame, limits):
-        return Outcome(RULE.id, "undetermined", (), grown)
+        return RULE.undetermined(grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
-        return Outcome(RULE.id, "undetermined", (), f"{text}; vmstat 1 over a longer time would show it")
+        return RULE.undetermined(f"{text}; vmstat 1 over a longer time would show it")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
-        return Outcome(RULE.id, "clear", (), "next to nothing is swapped")
+        return RULE.clear("next to nothing is swapped")
     if swapped_out > 10 * swapped_in:
         return _put_away(view, frame, limits)
     if swapped_in > 10 * swapped_out:
         text = "pages come back from swap and none go out: memory was short, and is no longer"
-        return Outcome(RULE.id, "clear", (), text)
+        return RULE.clear(text)
     values: Values = {"in_kb": swapped_in, "out_kb": swapped_out}
     text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _grown(view: View, limits: Limits) -> str:
@@ -193,16 +193,16 @@ def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     """What pages that leave and hardly come back mean: room for the cache, or memory that runs short."""
     rows = frame[frame.floats("out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
     if not len(rows):
-        return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
+        return RULE.clear("pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
     values |= {"count": len(rows), "samples": len(frame), "gb": float(np.min(room_kb(view, rows))) / GB}
     often = in_samples(len(frame))
     text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
     if has_room(view, rows).all():
         text += ": idle pages make room for files, {gb:.1f} GB of memory are free or cache"
-        return Outcome(RULE.id, "clear", (), say(text, values))
+        return RULE.clear(say(text, values))
     text += "; whether they are missed shows in si of a longer vmstat 1"
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:

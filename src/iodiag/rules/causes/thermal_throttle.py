@@ -62,13 +62,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if waves is not None:
             found[series.name] = waves
         else:
-            reason = "throughput does not fall and come back in equal turns"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("throughput does not fall and come back in equal turns", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below)
     if not flash:
-        reason = "no device is known to be flash"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
+        yield RULE.not_applicable("no device is known to be flash", missing=("topology.rotational",))
 
 
 def _waves(samples: Table, limits: Limits) -> Waves | None:

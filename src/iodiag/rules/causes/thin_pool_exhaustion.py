@@ -39,13 +39,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if full := {part: share for part, share in shares.items() if share >= limits.full}:
             yield _finding(name, fact, full)
         elif any(map(math.isnan, shares.values())):
-            yield Outcome(
-                RULE.id, "undetermined", (name,), "Meta% of the thin pool is not listed: lvs -a would"
-            )
+            yield RULE.undetermined("Meta% of the thin pool is not listed: lvs -a would", name)
         else:
-            yield Outcome(RULE.id, "clear", (name,), "the thin pool has room for data and metadata")
+            yield RULE.clear("the thin pool has room for data and metadata", name)
     if not pools:
-        yield Outcome(RULE.id, "not_applicable", (), "no thin pool is listed: lvs -a would", ("topology",))
+        yield RULE.not_applicable("no thin pool is listed: lvs -a would", missing=("topology",))
 
 
 def _finding(name: str, fact: Fact, full: dict[str, float]) -> Finding:

@@ -49,21 +49,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, tuple[Plateau, tuple[Evidence, ...]]] = {}
     for series in view.devices:
         if not any((series.samples.floats(column) > 0).any() for column in ("depth", "util")):
-            yield Outcome(RULE.id, "undetermined", (series.name,), "nothing tells how many requests it holds")
+            yield RULE.undetermined("nothing tells how many requests it holds", series.name)
             continue
         top = _steady(series, limits)
         if top is None and _is_blurred(series, limits):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _BLURRED)
+            yield RULE.undetermined(_BLURRED, series.name)
             continue
         if top is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
+            yield RULE.clear("no exactly steady rate at a short queue", series.name)
             continue
         witnesses = tuple(_witnesses(view, series, top, limits))
         if any(item.weighs == "for" for item in witnesses):
             found[series.name] = (top, witnesses)
         else:
             reason = _OPEN if len(top.rows) > 1 else _ONCE
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, *told, below)
 

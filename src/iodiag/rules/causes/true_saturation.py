@@ -81,7 +81,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
-        return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
+        return RULE.undetermined(_ODD, series.name) if is_odd else None
 
     for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)

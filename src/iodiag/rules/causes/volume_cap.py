@@ -91,7 +91,7 @@ def _is_twin(view: View, held: str, other: DeviceSeries, top: Plateau, limits: L
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series) or is_card(series):
-        return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
+        return RULE.clear("disks and cards have flat tops of their own", series.name)
     samples = level_samples(series)
     demand = samples.floats("at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
     demand &= samples.floats("util") >= limits.least_util / 100
@@ -101,18 +101,18 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
         reason = (
             "the samples with a queue show no rate: they are too long, stalled, or at the edge of the load"
         )
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     if not count:
-        return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
+        return RULE.clear("it never has a queue that a limit could hold", series.name)
     found = [top for top in _tops(samples, demand, limits) if _holds(view, series, top, demand, limits)]
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
     is_long = count >= limits.least_samples
     if is_long and not any(True for _ in _tops(samples, demand, limits)):
-        return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")
+        return RULE.clear("its rate is not flat while it has a queue", series.name)
     few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
     reason = _OPEN if is_long else say(_FEW, few)
-    return Outcome(RULE.id, "undetermined", (series.name,), reason)
+    return RULE.undetermined(reason, series.name)
 
 
 def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:

@@ -94,11 +94,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         if not np.isfinite(in_flight(series.samples, "write")).any():
             reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif step := _step(series, limits):
             found[series.name] = step
         elif series.name not in lost:
-            yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
+            yield RULE.clear("writes do not step up alone at an equal load", series.name)
     for series, told, below in once_per_stack(view, found):
         facts = [fact for name in (series.name, *below) for fact in lost.pop(name, ())]
         yield _finding(series, told, below, facts, limits)

@@ -75,7 +75,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.times:
         reason = f"what recurs takes {limits.times:.0f} days of samples with a clock, not {days}"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
+        yield RULE.not_applicable(reason, missing=("an archive of days",))
         return
     named = {series.name: series for series in view.devices}
     places: dict[tuple[str, str], npt.NDArray[np.int64]] = {}
@@ -86,7 +86,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     told = {window.hours.device for group in groups for window in group}
     clear = tuple(name for name in named if name not in told)
     if clear:
-        yield Outcome(RULE.id, "clear", clear, "no hour of the day or week stands out again and again")
+        yield RULE.clear("no hour of the day or week stands out again and again", *clear)
 
 
 def _hours(

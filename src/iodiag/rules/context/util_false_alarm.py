@@ -59,9 +59,7 @@ def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
     is_compared = any(load.verdict == "false alarm" and _is_compared(load) for load in loads)
     if is_compared or not any(load.verdict == "saturated" for load in loads):
         return None
-    return Outcome(
-        RULE.id, "clear", (series.name,), "it was full at times: its %util then was no false alarm"
-    )
+    return RULE.clear("it was full at times: its %util then was no false alarm", series.name)
 
 
 def _are_alike(one: Busy, other: Busy) -> bool:

@@ -45,9 +45,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         busiest = float(np.nanmax(cpu.floats("user_pct") + cpu.floats("system_pct")))
         if busiest >= limits.near:
             reason = f"the CPUs were up to {busiest:.0f} % busy: more of the run queue would tell"
-            yield Outcome(RULE.id, "undetermined", (), reason)
+            yield RULE.undetermined(reason)
         else:
-            yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")
+            yield RULE.clear("the CPUs have time left, or something else takes it")
         return
     # where tasks wait for I/O in the other samples, they are the trouble
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples; in the others tasks "
             "wait for I/O"
         )
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
 

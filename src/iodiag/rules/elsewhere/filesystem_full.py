@@ -82,10 +82,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     full = {name for name, _ in found}
     rest = tuple(dict.fromkeys(name for name in clear if name not in full))
     if rest:
-        yield Outcome(RULE.id, "clear", rest, "the file system has room")
+        yield RULE.clear("the file system has room", *rest)
     if not found and not rest:
         reason = "nothing says how full a file system is: df and df -i, or sar -F, would"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("filesystem",))
+        yield RULE.not_applicable(reason, missing=("filesystem",))
 
 
 def _is_written_once(name: str, place: str, filesystem: str) -> bool:

@@ -42,11 +42,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if cpu is not None and (is_wrong := is_impossible(cpu)).any():
         is_stolen &= ~is_wrong
         reason = "nearly all time is withheld, yet what is left is idle: the counter of steal is wrong"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
         if not is_stolen.any():
             return
     if cpu is None or not is_stolen.any():
-        yield Outcome(RULE.id, "clear", (), "hardly any CPU time is withheld")
+        yield RULE.clear("hardly any CPU time is withheld")
         return
     yield _finding(view, cpu[is_stolen], len(cpu), limits)
 

@@ -58,13 +58,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host: what was left out, or that there is nothing else."""
     found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
     if not found:
-        yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
+        yield RULE.clear("no report averages the time since boot")
         return
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)
     if not only and not contrasts:
         text = "an average since boot is left out, and those that follow do not contradict it"
-        yield Outcome(RULE.id, "undetermined", (), text)
+        yield RULE.undetermined(text)
         return
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])

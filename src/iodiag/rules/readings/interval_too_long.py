@@ -42,12 +42,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             long.append(series)
         elif _bursts(series, limits, least=1) is not None:
             reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif _is_deep(series.loaded, limits).any():
             reason = "a deep queue for a part of the time: bursts shorter than a sample"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no sign of bursts within a sample")
+            yield RULE.clear("no sign of bursts within a sample", series.name)
     if bursts:
         yield _finding(view, bursts, limits)
     if long:

@@ -75,16 +75,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found.append(mix)
         elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits):
             reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif is_mixed:
             reason = f"neither direction takes {limits.latency_apart:g} times as long as the other"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
         else:
             least = 100 - limits.minority
             reason = (
                 f"at least {least:.0f} % of its requests under load are of one direction: the mean is theirs"
             )
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
 
@@ -129,7 +129,7 @@ def _bounded(mix: _Mix) -> Outcome:
             "write": mix.await_ms * total / mix.writes,
         },
     )
-    return Outcome(RULE.id, "undetermined", (mix.series.name,), reason)
+    return RULE.undetermined(reason, mix.series.name)
 
 
 def _finding(found: list[_Mix], limits: Limits) -> Finding:

@@ -40,16 +40,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_serial = spindles(series, writes=False) == 1
         case = None if is_serial else _judge(series, limits)
         if is_serial:
-            yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
+            yield RULE.clear(_SERIAL, series.name)
         elif case is None and _contradicts(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+            yield RULE.undetermined(_CONTRADICTED, series.name)
         elif case is None and _overlaps(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _OVERLAPS)
+            yield RULE.undetermined(_OVERLAPS, series.name)
         elif case is None and series.is_untimed:
             reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif case is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "requests do not overlap: svctm misleads little")
+            yield RULE.clear("requests do not overlap: svctm misleads little", series.name)
         else:
             found.append(case)
     if found:

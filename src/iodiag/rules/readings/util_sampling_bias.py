@@ -48,11 +48,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found.append((series, rows))
         elif is_open:
             reason = "%util exceeds the requests in flight, but not in samples that prove it wrong"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(
-                RULE.id, "clear", (series.name,), "%util hardly ever exceeds the requests in flight"
-            )
+            yield RULE.clear("%util hardly ever exceeds the requests in flight", series.name)
     if found:
         yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), view.kernel)
 

@@ -75,25 +75,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting"), "samples": len(queue)}
-        yield Outcome(RULE.id, "undetermined", (), say(text, values))
+        yield RULE.undetermined(say(text, values))
     elif is_direct and len(rows) and _is_moment(view, rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
-        yield Outcome(RULE.id, "undetermined", (), say(text, values))
+        yield RULE.undetermined(say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
     elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
         said = say(text, {"often": often, "samples": len(counts)})
-        yield _of_writers(view, all_rows, limits) or Outcome(RULE.id, "undetermined", (), said)
+        yield _of_writers(view, all_rows, limits) or RULE.undetermined(said)
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
-        yield Outcome(
-            RULE.id, "clear", (), say("at most {most:g} tasks were blocked on I/O at a time", {"most": most})
-        )
+        yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
 
 
 def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
@@ -167,10 +165,10 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     """What iowait tells where neither tasks nor devices are shown: since when somebody waited."""
     cpu = view.cpu_all
     if cpu is None or view.devices:
-        return Outcome(RULE.id, "not_applicable", (), "no column counts blocked tasks", ("queue",))
+        return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
     rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
     if not len(rows):
-        return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
+        return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
     waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))

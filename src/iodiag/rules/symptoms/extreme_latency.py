@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             "disk" in view.average_only
             and (is_extreme & ~(series.samples.floats("util") >= LEAST_BUSY)).any()
         ):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _IDLE)
+            yield RULE.undetermined(_IDLE, series.name)
             continue
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
@@ -71,7 +71,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
     for name in _victims(view, found):
         del found[name]
-        yield Outcome(RULE.id, "undetermined", (name,), "it may stand on a disk that takes longer still")
+        yield RULE.undetermined("it may stand on a disk that takes longer still", name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
 

@@ -39,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows, kind = pressed
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for memory")
+        yield RULE.clear("tasks hardly ever wait for memory")
         return
     values: Values = {
         "some": weighted.mean(rows, f"memory_some{kind}_pct", "pressure"),
@@ -78,7 +78,7 @@ def _of_reclaim(view: View, limits: Limits) -> Finding | Outcome:
     table = view.samples("paging")
     if table is None or view.devices or not table.has("steal_per_s"):
         text = "no column says how long tasks waited for memory"
-        return Outcome(RULE.id, "not_applicable", (), text, ("pressure",))
+        return RULE.not_applicable(text, missing=("pressure",))
     direct, stolen = table.floats("scan_direct_per_s"), table.floats("steal_per_s")
     scanned = table.floats("scan_kswapd_per_s") + direct
     is_direct = direct >= limits.direct
@@ -91,9 +91,9 @@ def _of_reclaim(view: View, limits: Limits) -> Finding | Outcome:
         text = (
             "programs look for free pages themselves, and each that they look at can go: sar -B 1 shows more"
         )
-        return Outcome(RULE.id, "undetermined", (), text)
+        return RULE.undetermined(text)
     text = "programs hardly look for free pages themselves, and few faults wait for pages that were reclaimed"
-    return Outcome(RULE.id, "clear", (), text)
+    return RULE.clear(text)
 
 
 def _reclaim(rows: Table, samples: int, limits: Limits) -> Finding:

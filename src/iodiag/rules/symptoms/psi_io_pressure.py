@@ -36,14 +36,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows, kind = pressed
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "in no sample tasks wait for I/O for long")
+        yield RULE.clear("in no sample tasks wait for I/O for long")
         return
     shares = [weighted.mean(rows, f"io_{state}{kind}_pct", "pressure") for state in ("some", "full")]
     waiting = blocked(view, rows)
     has_crowd = waiting is not None and waiting[1] >= limits.waiters
     # one task that waits makes all tasks wait on a host with nothing else to do
     if not (shares[0] >= limits.some or (shares[1] >= limits.full and has_crowd)):
-        yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for I/O, or a single one does")
+        yield RULE.clear("tasks hardly ever wait for I/O, or a single one does")
         return
     yield _finding(view, table, rows, kind, (shares[0], shares[1]), limits)
 

@@ -63,9 +63,9 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
-        return Outcome(RULE.id, "not_applicable", (series.name,), reason, ("disk.write_merges_per_s",))
+        return RULE.not_applicable(reason, series.name, missing=("disk.write_merges_per_s",))
     if 100 * weighted.or_zero(most.share) < limits.least_drop:
-        return Outcome(RULE.id, "clear", (series.name,), "hardly anything merges, and nothing changed")
+        return RULE.clear("hardly anything merges, and nothing changed", series.name)
     values: Values = {
         "share": 100 * most.share,
         "arriving": most.arriving,
@@ -73,7 +73,7 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
         "direction": most.direction,
     }
     reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s: nothing was lost"
-    return Outcome(RULE.id, "clear", (series.name,), say(reason, values))
+    return RULE.clear(say(reason, values), series.name)
 
 
 def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:

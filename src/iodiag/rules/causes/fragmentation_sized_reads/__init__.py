@@ -53,14 +53,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         verdict = _judge(view, series, limits)
         if isinstance(verdict, Finding) and (disk := _shared_disk(view, series)):
             reason = f"{disk} serves other volumes as well: whether it seeks is judged there"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif isinstance(verdict, Finding):
             found[series.name] = verdict
         else:
             yield verdict
     for name, finding in found.items():
         reason = _counted_above(view, name, found)
-        yield Outcome(RULE.id, "clear", (name,), reason) if reason else finding
+        yield RULE.clear(reason, name) if reason else finding
 
 
 def _counted_above(view: View, name: str, found: dict[str, Finding]) -> str:

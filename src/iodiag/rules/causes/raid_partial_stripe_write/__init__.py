@@ -45,23 +45,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for array in known:
         if array.missing and geometries(array):
             reason = "its members have no samples: capture the disks beside the array"
-            yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+            yield RULE.not_applicable(reason, array.name, missing=array.missing)
         elif not array.is_seen:
             hidden.append(array.name)
         elif array.leg_rows and (found := _best(array, limits)) is not None:
             yield _finding(array, found, limits)
         else:
             reason = "no parity, nothing written, or writes that cost what full stripes cost"
-            yield Outcome(RULE.id, "clear", (array.name,), reason)
+            yield RULE.clear(reason, array.name)
     bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
     unseen_ones = [RULE.finding(**fields) for fields in unseen(view, known, bounds)]
     yield from unseen_ones
     if hidden and not unseen_ones:
         reason = "the array itself was not captured: without its line nobody knows what was asked of it"
-        yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
+        yield RULE.undetermined(reason, *hidden)
     if not known and not unseen_ones:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _best(array: Array, limits: Limits) -> SmallWrites | None:

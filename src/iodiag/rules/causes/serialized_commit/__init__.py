@@ -57,9 +57,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, judgement, limits)
     told = tuple(name for name in others if is_told(view, name, limits))
     if told:
-        yield Outcome(RULE.id, "clear", told, "its flush chain is not busy")
+        yield RULE.clear("its flush chain is not busy", *told)
     if untold := tuple(name for name in others if name not in told):
-        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
+        yield RULE.undetermined(_UNTOLD, *untold)
 
 
 def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
@@ -70,9 +70,9 @@ def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Out
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return
     if not names or untold:
-        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
+        yield RULE.undetermined(_UNTOLD, *untold)
     if told := tuple(name for name in names if name not in untold):
-        yield Outcome(RULE.id, "clear", told, judgement.reason)
+        yield RULE.clear(judgement.reason, *told)
 
 
 _UNTOLD = (

@@ -90,7 +90,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _busier(busier)
     elif not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _disk(view: View, name: str) -> str:
@@ -128,8 +128,8 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
         else:
             return _case(peers, found, busy_reports, limits.ratio)
     if reason:
-        return Outcome(RULE.id, "undetermined", names, reason)
-    return Outcome(RULE.id, "clear", names, "no member takes much longer than its peers at the same load")
+        return RULE.undetermined(reason, *names)
+    return RULE.clear("no member takes much longer than its peers at the same load", *names)
 
 
 def _is_spared(found: Comparison, peers: Peers, ratio: float) -> bool:

@@ -53,11 +53,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _flooded(view, found, limits)
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
             reason = "floods of writes, with too few other requests beside them to tell who waits"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no floods of writes that make others wait")
+            yield RULE.clear("no floods of writes that make others wait", series.name)
     if not view.devices and not is_throttled:
-        yield Outcome(RULE.id, "clear", (), "no floods of writes that make others wait")
+        yield RULE.clear("no floods of writes that make others wait")
 
 
 def _reads_wait(found: Floods, limits: Limits) -> bool:

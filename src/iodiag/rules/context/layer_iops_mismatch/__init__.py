@@ -53,7 +53,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
-        yield Outcome(RULE.id, "clear", names, "requests keep about their number from layer to layer")
+        yield RULE.clear("requests keep about their number from layer to layer", *names)
 
 
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:

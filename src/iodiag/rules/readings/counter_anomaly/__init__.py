@@ -73,10 +73,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
     if silent:
         reason = "requests are in flight and none, or none with a latency, completes"
-        yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
+        yield RULE.undetermined(reason, *silent)
     if clear or not (view.devices or left_out or mistimed or shares):
         reason = "no number of it contradicts another by more than its kernel explains"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
+        yield RULE.clear(reason, *clear)
 
 
 def _share(dropped: Table | None, series: DeviceSeries) -> float:
