@@ -92,7 +92,6 @@ _SUMMARY = (
 
 RULE = Rule(
     id="approaching-saturation",
-    role="cause",
     title="The device nears its limit",
     why="Latency has grown more than throughput can still grow.",
     remedy=("Plan capacity now; keep the queue near the number of requests that the device serves at once.",),

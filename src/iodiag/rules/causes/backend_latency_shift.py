@@ -148,7 +148,6 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
 
 RULE = Rule(
     id="backend-latency-shift",
-    role="cause",
     title="The storage behind a device became slower",
     why="Latency doubled though this host asks for no more than before.",
     remedy=(

@@ -93,7 +93,6 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="backlog-drift",
-    role="cause",
     title="More requests arrive than complete",
     why="The queue, and with it every wait, keeps growing.",
     remedy=(

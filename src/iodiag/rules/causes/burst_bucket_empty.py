@@ -168,7 +168,6 @@ def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="burst-bucket-empty",
-    role="cause",
     explains=(*WAITING, "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",

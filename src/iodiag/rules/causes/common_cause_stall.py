@@ -233,7 +233,6 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="common-cause-stall",
-    role="cause",
     explains=(*WAITING, "hung-io", "backlog-drift"),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",

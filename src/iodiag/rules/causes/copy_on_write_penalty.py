@@ -321,7 +321,6 @@ def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="copy-on-write-penalty",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "flush-latency"),
     replaces=("layer-added-latency", "layer-iops-mismatch", "serialized-commit", "low-concurrency-bound"),
     title="Each write to a volume with a snapshot copies a chunk first",

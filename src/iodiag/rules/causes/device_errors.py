@@ -369,7 +369,6 @@ def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
 
 RULE = Rule(
     id="device-errors",
-    role="cause",
     explains=(
         *("symptom", "common-cause-stall", "hung-io", "slow-member", "latency-above-baseline"),
         *("backend-latency-shift", "path-imbalance", "layer-added-latency"),

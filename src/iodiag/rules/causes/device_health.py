@@ -71,7 +71,6 @@ _CABLE = "CRC errors are those of the link: exchange the cable, then the slot of
 
 RULE = Rule(
     id="device-health",
-    role="cause",
     explains=("extreme-latency", "slow-member", "hung-io"),
     title="A disk reports errors of its own",
     why="It retries what it cannot read for seconds, and may fail.",

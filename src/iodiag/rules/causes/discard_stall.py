@@ -133,7 +133,6 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
 
 RULE = Rule(
     id="discard-stall",
-    role="cause",
     explains=("symptom",),
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",

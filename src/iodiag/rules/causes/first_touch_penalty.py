@@ -238,7 +238,6 @@ def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence
 
 RULE = Rule(
     id="first-touch-penalty",
-    role="cause",
     explains=(*WAITING, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",

@@ -126,7 +126,6 @@ def _of(found: Slow) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="flush-latency",
-    role="cause",
     title="Cache flushes are slow",
     why="Every fsync waits for one, so they bound how fast anything durable can be.",
     remedy=(

@@ -346,7 +346,6 @@ def _is_timed(rows: Table) -> bool:
 
 RULE = Rule(
     id="hung-io",
-    role="cause",
     explains=("symptom",),
     replaces=("true-saturation", "approaching-saturation"),
     title="The device completed no request for a while",

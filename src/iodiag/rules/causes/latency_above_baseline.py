@@ -182,7 +182,6 @@ def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:
 
 RULE = Rule(
     id="latency-above-baseline",
-    role="cause",
     replaces=("backend-latency-shift",),
     title="A device was slower than is normal for it at that hour and load",
     why="What this device usually takes for such requests is known; for hours it took more.",

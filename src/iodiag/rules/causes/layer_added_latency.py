@@ -308,7 +308,6 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
 
 RULE = Rule(
     id="layer-added-latency",
-    role="cause",
     explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
     replaces=("low-concurrency-bound",),
     title="A layer above the disks adds the latency",

@@ -399,7 +399,6 @@ _OF_WRITES = (
 
 RULE = Rule(
     id="low-concurrency-bound",
-    role="cause",
     title="One request at a time bounds the throughput",
     why="The device waits for its client between requests, and the client for the device.",
     remedy=(

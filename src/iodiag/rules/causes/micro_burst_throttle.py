@@ -104,7 +104,6 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
 
 RULE = Rule(
     id="micro-burst-throttle",
-    role="cause",
     title="Bursts run into a rate limit that averages hide",
     why="The limit is felt while every graph stays below it.",
     remedy=("Smooth the load (rate-limit the batch, vm.dirty_bytes), or raise the limit.",),

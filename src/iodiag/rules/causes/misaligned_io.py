@@ -121,7 +121,6 @@ def _finding(device: Device, series: DeviceSeries, slow: State | None) -> Findin
 
 RULE = Rule(
     id="misaligned-io",
-    role="cause",
     explains=("true-saturation", "approaching-saturation", "extreme-latency"),
     explains_samples=True,
     title="A partition begins between two physical sectors",

@@ -288,7 +288,6 @@ def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="nfs-wait",
-    role="cause",
     explains=("symptom", "iowait-misread"),
     title="Operations on an NFS mount wait",
     why="What uses the mount stands still, while local disks are idle.",

@@ -188,7 +188,6 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 
 RULE = Rule(
     id="one-cpu-bound",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",

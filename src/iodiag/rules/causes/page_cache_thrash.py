@@ -146,7 +146,6 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
 
 RULE = Rule(
     id="page-cache-thrash",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "cpu-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages of files are dropped and read again",

@@ -200,7 +200,6 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="path-imbalance",
-    role="cause",
     explains=(*WAITING, "hung-io", "latency-above-baseline"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",

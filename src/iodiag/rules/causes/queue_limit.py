@@ -149,7 +149,6 @@ def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: 
 
 RULE = Rule(
     id="queue-limit",
-    role="cause",
     explains=("true-saturation",),
     title="The request queue is full",
     why="Further requests wait before they are counted.",

@@ -158,7 +158,6 @@ def _of_unmerged(series: DeviceSeries, state: State, fact: Fact) -> Finding:
 
 RULE = Rule(
     id="queue-settings",
-    role="cause",
     title="A setting of the queue costs requests",
     why="What could be one request is several.",
     remedy=(

@@ -271,7 +271,6 @@ _SHORT = "their requests average {size} kB; md works in units of {unit} kB, whic
 
 RULE = Rule(
     id="raid-resync-load",
-    role="cause",
     explains=(*WAITING, "backend-latency-shift", "latency-above-baseline"),
     title="A resync, check or rebuild loads the members",
     why="It competes with the real work for hours, and no process shows it.",

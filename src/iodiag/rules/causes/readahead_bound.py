@@ -113,7 +113,6 @@ def _stated(series: DeviceSeries) -> Values:
 
 RULE = Rule(
     id="readahead-bound",
-    role="cause",
     explains=("low-concurrency-bound", "util-false-alarm"),
     title="The readahead bounds a sequential reader",
     why="The next window is asked for when the one before has come.",

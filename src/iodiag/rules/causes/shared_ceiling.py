@@ -214,7 +214,6 @@ def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
 
 RULE = Rule(
     id="shared-ceiling",
-    role="cause",
     explains=(*WAITING, "volume-cap", "latency-above-baseline"),
     replaces=("burst-bucket-empty",),
     title="Disks share a path that is full",

@@ -235,7 +235,6 @@ def _is_refilled(first: Round, later: Round) -> bool:
 
 RULE = Rule(
     id="sustained-write-cliff",
-    role="cause",
     explains=(*WAITING, "writeback-burst", "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     replaces=("burst-bucket-empty", "throttled-above-device"),
     title="Sustained writes fell off a cliff: a write cache is full",

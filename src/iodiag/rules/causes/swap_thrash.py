@@ -339,7 +339,6 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 
 RULE = Rule(
     id="swap-thrash",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",

@@ -171,7 +171,6 @@ def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="thermal-throttle",
-    role="cause",
     explains=(*WAITING, "volume-cap", "writeback-burst"),
     replaces=("burst-bucket-empty",),
     title="A flash drive throttles for heat",

@@ -75,7 +75,6 @@ def _finding(name: str, fact: Fact, full: dict[str, float]) -> Finding:
 
 RULE = Rule(
     id="thin-pool-exhaustion",
-    role="cause",
     title="A thin pool is nearly full",
     why="Writes to new space stop when it is, on all of its volumes at once.",
     remedy=(

@@ -223,7 +223,6 @@ def _finding(
 
 RULE = Rule(
     id="throttled-above-device",
-    role="cause",
     explains=("symptom",),
     replaces=("low-concurrency-bound",),
     title="Requests are held back above the device",

@@ -344,7 +344,6 @@ _OF_WRITES = (
 
 RULE = Rule(
     id="true-saturation",
-    role="cause",
     explains=("symptom", "iowait-misread"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",

@@ -361,7 +361,6 @@ def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
 
 RULE = Rule(
     id="volume-cap",
-    role="cause",
     explains=WAITING,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",

@@ -293,7 +293,6 @@ def _evidence(
 
 RULE = Rule(
     id="write-cache-lost",
-    role="cause",
     explains=(*WAITING, "backend-latency-shift", "flush-latency", "serialized-commit", "mixed-await"),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",

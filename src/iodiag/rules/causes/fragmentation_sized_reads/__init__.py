@@ -257,7 +257,6 @@ _SUMMARY = {
 
 RULE = Rule(
     id="fragmentation-sized-reads",
-    role="cause",
     explains=("symptom", "iowait-misread"),
     replaces=("low-concurrency-bound",),
     title="Small unmerged reads make the disk seek",

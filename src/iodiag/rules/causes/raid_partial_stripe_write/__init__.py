@@ -23,19 +23,47 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands, is_lvm
-from iodiag.analysis.array.members import Array, arrays
+from iodiag.analysis.array.members import Array, arrays, quotient
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.raid_partial_stripe_write.evidence import evidence, is_paged, template_values
 from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, unseen
 from iodiag.rules.precedence import WAITING
+
+RESYNC_KB = 64.0
+"""md resyncs in units of 64 kB (RESYNC_BLOCK_SIZE in drivers/md/md.h); neighbours merge to more."""
+
+
+_PAGED = (
+    "{device} was written in requests of {write_size} kB, which touch {pages} kB/s of whole pages, and its "
+    "members wrote {legs_write} kB/s, {amplification} times as much; full stripes on {legs} members would "
+    "need {full} times"
+)
+_WRITES = (
+    "{device} wrote {write} kB/s and its members {legs_write} kB/s, {amplification} times as much; "
+    "full stripes on {legs} members would need {full} times"
+)
+_READS = (
+    "the members read {excess} kB/s beyond the {read} kB/s that {device} was asked for: {extra} kB for "
+    "each {unit}, where full stripes read nothing"
+)
+_AGREE = (
+    "{by_writes:.0f} % of what was written took the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: two independent counts agree"
+)
+_DIFFER = (
+    "{by_writes:.0f} % of what was written took the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: the two counts differ, as they do where the stripe cache spares reads"
+)
+_COST = "each {unit} costs {cost:.1f} kB on the members; RAID10 would need {mirror:.1f}"
+_SMALL = "the members' requests average {leg_size} kB; a resync moves {resync} kB and more at once"
+_LARGE = "the members' requests average {leg_size} kB: a resync would look the same"
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -81,10 +109,10 @@ def _agrees(found: SmallWrites, limits: Limits) -> bool:
 
 def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     is_known = array.is_level_stated
-    agrees, counted = _agrees(found, limits), template_values(array, found)
+    agrees, counted = _agrees(found, limits), _template_values(array, found)
     is_page_sized = counted["leg_size"] <= limits.most_leg_size
     layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
-    unit = "kB of pages touched" if is_paged(found) else "kB written"
+    unit = "kB of pages touched" if _is_paged(found) else "kB written"
     values: Values = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
     points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
@@ -104,7 +132,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
             "each {unit} costs {cost:.1f} kB on the members, where RAID10 would need {mirror:.1f}.",
             values,
         ),
-        evidence=tuple(evidence(array, found, values, agrees=agrees, is_page_sized=is_page_sized)),
+        evidence=tuple(_evidence(array, found, values, agrees=agrees, is_page_sized=is_page_sized)),
         refutes=(
             "mdadm --detail or lvs showing that the array has no parity",
             "a resync, a reshape or a copy between volumes of the same disks during these samples",
@@ -129,9 +157,68 @@ _LVM_REMEDY = (
     "A cache in front (lvconvert --type writecache) gathers writes into full stripes.",
 )
 
+
+def _is_paged(found: SmallWrites) -> bool:
+    """Whether the array was written in less than pages, so that pages are what is counted."""
+    return found.paid.paged_write_kb > 1.05 * found.paid.write_kb
+
+
+def _template_values(array: Array, found: SmallWrites) -> dict[str, float]:
+    """The account of an array that pays for small writes, under plain names."""
+    paid, geometry, share = found.paid, found.geometry, found.share
+    depths = [weighted.mean(found.rows, "depth"), float(np.mean(array.leg_mean(found.rows, "depth")))]
+    return {
+        "legs": float(geometry.members),
+        "write": paid.write_kb,
+        "write_size": quotient(paid.write_kb, weighted.mean(found.rows, "writes_per_s")),
+        "pages": paid.paged_write_kb,
+        "legs_write": paid.legs_write_kb,
+        "amplification": paid.amplification,
+        "full": geometry.full_stripe,
+        "read": paid.read_kb,
+        "excess": paid.excess_read_kb,
+        "extra": paid.extra_reads,
+        "by_writes": 100 * share.by_writes,
+        "by_reads": 100 * share.by_reads,
+        "cost": paid.amplification + paid.extra_reads,
+        "mirror": 2.0,
+        "resync": RESYNC_KB,
+        "leg_size": quotient(paid.legs_read_kb + paid.legs_write_kb, paid.legs_ios),
+        "waiting": float(np.nanmax([*depths, 0.0])),
+    }
+
+
+def _evidence(
+    array: Array, found: SmallWrites, values: Values, *, agrees: bool, is_page_sized: bool
+) -> Iterator[Evidence]:
+    """The account: both counts, whether they agree, what else it could be, who states the layout."""
+    both = array.both_layers(found.rows)
+    yield cite(both, _PAGED if _is_paged(found) else _WRITES, values, worst="write_kb_per_s")
+    yield cite(both, _READS, values, worst="read_kb_per_s")
+    yield cite(found.rows, _AGREE if agrees else _DIFFER, values, weighs="for" if agrees else "against")
+    yield cite(found.rows, _COST, values, weighs="context")
+    yield cite(
+        both, _SMALL if is_page_sized else _LARGE, values, weighs="for" if is_page_sized else "against"
+    )
+    said = {name: array.device.provenance.get(name, "the topology") for name in ("members", "level")}
+    if not array.is_stated:
+        text = "nothing states the members of {device}; {members}"
+        yield cite(None, text, {**values, **said}, weighs="against")
+    elif array.is_level_stated:
+        text = "{level} states that {device} is {layout} on {legs} members"
+        yield cite(None, text, {**values, "level": said["level"]})
+    else:
+        text = "{members} states the {legs} members of {device}, but no level"
+        yield cite(None, text, {**values, "members": said["members"]})
+    if array.shared:
+        shared: Values = {"shared": ", ".join(array.shared)}
+        yield cite(
+            None, "{shared} stand in for members and carry other traffic too", shared, weighs="against"
+        )
+
+
 RULE = Rule(
     id="raid-partial-stripe-write",
-    role="cause",
     explains=WAITING,
     title="Parity RAID pays read-modify-write for small writes",
     why="Each small write becomes reads and rewrites at random places of several disks.",

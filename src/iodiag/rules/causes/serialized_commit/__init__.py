@@ -210,7 +210,6 @@ _SETTINGS = ("innodb_flush_log_at_trx_commit", "sync_binlog", "synchronous_commi
 
 RULE = Rule(
     id="serialized-commit",
-    role="cause",
     explains=("symptom", "flush-latency", "iowait-misread"),
     replaces=("low-concurrency-bound",),
     title="Commits wait for the flush of the log",

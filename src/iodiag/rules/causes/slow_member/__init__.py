@@ -353,7 +353,6 @@ _UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(
     id="slow-member",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",

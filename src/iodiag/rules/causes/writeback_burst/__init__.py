@@ -159,7 +159,6 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="writeback-burst",
-    role="cause",
     explains=("symptom",),
     title="Floods of writeback make others wait",
     why="Reads and log writes wait behind a queue that background writing fills in one go.",
