@@ -171,23 +171,16 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             values,
         )
     if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
-        yield cite(
-            rows_of_both(load.unloaded.rows, rows),
-            "at most about {gain:.0f} % more throughput is left, at any depth",
-            values,
-        )
+        told = "at most about {gain:.0f} % more throughput is left, at any depth"
+        yield cite(rows_of_both(load.unloaded.rows, rows), told, values)
 
 
 def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     """How many requests the device serves at once, as far as two load levels tell."""
     values = template_values(series, load)
     if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
-        yield cite(
-            rows_of_both(load.unloaded.rows, load.level.rows),
-            "two load levels fit a device that serves about {servers:.1f} requests at once",
-            values,
-            weighs="context",
-        )
+        text = "two load levels fit a device that serves about {servers:.1f} requests at once"
+        yield cite(rows_of_both(load.unloaded.rows, load.level.rows), text, values, weighs="context")
 
 
 def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evidence]:

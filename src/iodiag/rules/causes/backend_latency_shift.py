@@ -116,29 +116,20 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     rows = stacked([before.rows[-1:], after.rows])
     added = after.latency_ms - before.latency_ms
     apart, of_ways = ways_of_both(before.rows, after.rows)
+    summary = (
+        "{device} became slower{when}: {before} ms before, {after} ms after" + apart + ", at no higher load."
+    )
+    text = "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart
+    told = "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once"
     return RULE.finding(
         severity="notice" if is_felt(series, added, after.rate) else "info",
         confidence="low",
         devices=(series.name,),
         **time_fields(after.rows),
-        summary=say(
-            "{device} became slower{when}: {before} ms before, {after} ms after"
-            + apart
-            + ", at no higher load.",
-            values | of_ways,
-        ),
+        summary=say(summary, values | of_ways),
         evidence=(
-            cite(
-                rows,
-                "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart,
-                values | of_ways,
-                worst="await_ms",
-            ),
-            cite(
-                rows,
-                "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once",
-                values,
-            ),
+            cite(rows, text, values | of_ways, worst="await_ms"),
+            cite(rows, told, values),
             cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
         ),
         refutes=("requests that turned from sequential to random at that time",),

@@ -69,6 +69,7 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
         "booked": float(np.mean(_booked(rows))),
         "count": len(rows),
     }
+    text = "{count} samples in a row hold {depth} in flight where completed requests make {booked}"
     return RULE.finding(
         severity="notice",
         confidence=confidence(
@@ -79,14 +80,7 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
         summary=say(
             "The queue of {device} grows: {depth} in flight, of which {booked} complete in time.", values
         ),
-        evidence=(
-            cite(
-                rows,
-                "{count} samples in a row hold {depth} in flight where completed requests make {booked}",
-                values,
-                worst="queue_depth",
-            ),
-        ),
+        evidence=(cite(rows, text, values, worst="queue_depth"),),
         refutes=("a depth that falls again by as much",),
     )
 

@@ -144,13 +144,11 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
 
 def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterator[Evidence]:
     run, values = runs[0], _values(runs[0])
-    yield cite(
-        rows,
+    told = (
         "a {request} took {latency} ms in {hours} hours from {start} to {end}: "
-        "{ratio:.1f} times the {baseline} ms that is normal",
-        values,
-        worst="await_ms",
+        "{ratio:.1f} times the {baseline} ms that is normal"
     )
+    yield cite(rows, told, values, worst="await_ms")
     text = (
         "normal is the median of at least {windows} hours with as large requests, as many in flight{grouping}"
     )

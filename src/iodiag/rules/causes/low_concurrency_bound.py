@@ -120,6 +120,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
         "util": max(weighted.mean(series.samples, "util_pct") for series in group),
     }
     text = "{count} disks serve {low:.0f} to {high:.0f} {direction}/s of {size:.1f} kB"
+    told = text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy"
     return RULE.finding(
         severity="notice",
         confidence="medium",
@@ -136,13 +137,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
             "Larger requests, or several of that task at once, move more; faster disks do not.",
         ),
         confirm=("cat /proc/mdstat", "pidstat -d 1"),
-        evidence=(
-            cite(
-                stacked([series.samples for series in group]),
-                text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy",
-                values,
-            ),
-        ),
+        evidence=(cite(stacked([series.samples for series in group]), told, values),),
         refutes=("disks of the set at other rates while the task goes on",),
         cannot_know=("which task it is",),
     )
@@ -267,6 +262,7 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
         "high": float(rates.max()),
         "latency": level.latency_ms,
     }
+    told = "{depth} in flight whatever the rate ({low} to {high}/s)"
     return RULE.finding(
         severity="notice",
         confidence="medium",
@@ -276,14 +272,7 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
         summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
-        evidence=(
-            cite(
-                level.rows,
-                "{depth} in flight whatever the rate ({low} to {high}/s)",
-                values,
-                worst="queue_depth",
-            ),
-        ),
+        evidence=(cite(level.rows, told, values, worst="queue_depth"),),
         refutes=("more callers that move no more",),
         cannot_know=("what the device would do with more of them: a queue of another depth shows it",),
     )

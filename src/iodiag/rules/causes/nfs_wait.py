@@ -119,6 +119,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "lost": weighted.mean(rows, "retransmits_per_s", "nfs_client"),
         "calls": weighted.mean(rows, "calls_per_s", "nfs_client"),
     }
+    text = "{lost:.3g} of {calls:.1f} calls/s were sent again"
     yield RULE.finding(
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
@@ -128,11 +129,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             "network loses requests, or the server does.",
             values,
         ),
-        evidence=(
-            cite(
-                rows, "{lost:.3g} of {calls:.1f} calls/s were sent again", values, worst="retransmits_per_s"
-            ),
-        ),
+        evidence=(cite(rows, text, values, worst="retransmits_per_s"),),
         cannot_know=("which mount it is, and how long its operations take: nfsiostat shows both",),
         remedy=_REMEDY["network"],
     )

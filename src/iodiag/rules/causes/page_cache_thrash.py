@@ -93,6 +93,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, values, limits))
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
     often = in_samples(samples)
+    text = "{faults:.0f} major faults/s, {read:.0f} kB/s paged in, {reclaimed:.0f} kB/s reclaimed"
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
@@ -104,12 +105,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             values,
         ),
         evidence=(
-            cite(
-                rows,
-                "{faults:.0f} major faults/s, {read:.0f} kB/s paged in, {reclaimed:.0f} kB/s reclaimed",
-                values,
-                worst="major_faults_per_s",
-            ),
+            cite(rows, text, values, worst="major_faults_per_s"),
             *witnesses,
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
         ),

@@ -101,6 +101,8 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "depth_high": found.depth_high,
         "within": 100 * found.within,
     }
+    text = f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples"
+    told = "{depth_low} to {depth_high} requests in flight in sum: more bought nothing"
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
@@ -112,17 +114,9 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
             values,
         ),
         evidence=(
-            cite(
-                found.rows,
-                f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples",
-                values,
-            ),
+            cite(found.rows, text, values),
             cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
-            cite(
-                found.rows,
-                "{depth_low} to {depth_high} requests in flight in sum: more bought nothing",
-                values,
-            ),
+            cite(found.rows, told, values),
         ),
         refutes=("one of them alone, with all others idle, that is no faster than in company",),
         cannot_know=("which part is shared: bus, link, controller, or a limit of the instance or group",),

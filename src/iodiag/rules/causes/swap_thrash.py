@@ -229,6 +229,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         "samples": samples,
     }
     often = in_samples(samples)
+    text = f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})"
     return RULE.finding(
         severity=severity if sure != "low" else "notice",
         confidence=sure,
@@ -238,12 +239,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})",
-                values,
-                worst="both_kb",
-            ),
+            cite(rows, text, values, worst="both_kb"),
             *(evidence for _, evidence in witnesses),
             *_without_disk(view, rows, amount),
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),

@@ -154,11 +154,8 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
         if "flat latency" in load.legs or "idle spindles" in load.legs:
             yield from inflation(series, load)
         if "one at a time" in load.legs:
-            yield cite(
-                load.level.rows,
-                "{depth} in flight: util is the share of time in which the client waited for its request",
-                values,
-            )
+            text = "{depth} in flight: util is the share of time in which the client waited for its request"
+            yield cite(load.level.rows, text, values)
         if "plausible latency" in load.legs and "flat latency" not in load.legs:
             yield cite(
                 load.level.rows, "{latency} ms at {depth} in flight is what an unloaded device takes", values

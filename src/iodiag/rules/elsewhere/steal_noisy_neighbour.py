@@ -64,14 +64,12 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     often = in_samples(samples)
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(rows.floats("steal_pct")))
+    summary = f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage."
     return RULE.finding(
         severity=severity,
         confidence=sure,
         **time_fields(rows, of_host=True),
-        summary=say(
-            f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage.",
-            values,
-        ),
+        summary=say(summary, values),
         evidence=(
             cite(
                 rows, f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})", values, worst="steal_pct"

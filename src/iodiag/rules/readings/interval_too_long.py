@@ -93,16 +93,12 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     for name in told[:MOST_TOLD]:
         series = view.series(name)
         values = _numbers(name, bursts[name]) | {"all": len(series.loaded) if series is not None else 0}
-        evidence.append(
-            cite(
-                bursts[name],
-                "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
-                "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
-                "samples with load)",
-                values,
-                worst="at_once",
-            )
+        text = (
+            "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
+            "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
+            "samples with load)"
         )
+        evidence.append(cite(bursts[name], text, values, worst="at_once"))
     worst = _numbers(told[0], bursts[told[0]])
     return RULE.finding(
         severity="notice",

@@ -120,19 +120,15 @@ def _finding(found: list[_Misread]) -> Finding:
         "others": len(found) - 1,
     }
     more = " (and so on {others} more devices)" if len(found) > 1 else ""
+    summary = (
+        "svctm is no service time: on {device} it " + fell + " while requests took {latency} ms" + more + "."
+    )
     return RULE.finding(
         severity="info",
         confidence="high",
         devices=tuple(case.name for case in told),
         **time_fields(worst.level.rows),
-        summary=say(
-            "svctm is no service time: on {device} it "
-            + fell
-            + " while requests took {latency} ms"
-            + more
-            + ".",
-            values,
-        ),
+        summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("a device that serves one request at a time",),
     )

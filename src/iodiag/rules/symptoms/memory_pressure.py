@@ -52,6 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if len(rows) < len(table) / 4:
         severity = "notice"
     often = in_samples(len(table))
+    text = "some tasks waited for memory {some:.1f} % of the time, all that could have run {full:.1f} %"
     yield RULE.finding(
         severity=severity,
         confidence=sure,
@@ -60,12 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                "some tasks waited for memory {some:.1f} % of the time, all that could have run {full:.1f} %",
-                values,
-                worst=f"memory_some{kind}_pct",
-            ),
+            cite(rows, text, values, worst=f"memory_some{kind}_pct"),
             *logged(view, "out of memory", table, "the kernel killed {count} processes to get memory"),
         ),
         refutes=("swap that lies on zram alone",),

@@ -73,6 +73,10 @@ def _finding(
     if kind and _is_long(rows, limits):
         values["long"] = weighted.mean(rows, "io_full_300s_pct", "pressure")
         often += "; over the last five minutes all of them waited {long:.0f} %"
+    text = (
+        "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
+        f"({often})"
+    )
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -81,13 +85,7 @@ def _finding(
             f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
-                f"({often})",
-                values,
-                worst=f"io_full{kind}_pct",
-            ),
+            cite(rows, text, values, worst=f"io_full{kind}_pct"),
             *_waiters(waiting, limits),
             *_devices(view, rows),
         ),

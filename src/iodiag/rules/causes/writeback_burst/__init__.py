@@ -136,6 +136,10 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
         "blocked": found.blocked,
         "count": len(found.rows),
     }
+    text = (
+        "{dirty} kB wait to be written, {share:.1f} % of available memory (samples: {count}); "
+        "by default the kernel brakes writers from {brake:.0f} % on and stops them at {stop:.0f} %"
+    )
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
@@ -143,13 +147,7 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
         title="Writers wait because too much memory is dirty",
         summary=say("Writers are throttled: {share:.1f} % of what memory can hold is dirty.", values),
         evidence=(
-            cite(
-                found.rows,
-                "{dirty} kB wait to be written, {share:.1f} % of available memory (samples: {count}); "
-                "by default the kernel brakes writers from {brake:.0f} % on and stops them at {stop:.0f} %",
-                values | {"brake": 15.0, "stop": 20.0},
-                worst="dirty_kb",
-            ),
+            cite(found.rows, text, values | {"brake": 15.0, "stop": 20.0}, worst="dirty_kb"),
             cite(found.queue, "{blocked} tasks were blocked on I/O meanwhile", values, worst="blocked"),
         ),
         refutes=("vm.dirty_ratio or vm.dirty_bytes set far above their defaults",),
