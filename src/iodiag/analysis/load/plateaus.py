@@ -196,6 +196,11 @@ class RateStep:
         return _median(self.after, self.quantity)
 
     @property
+    def unit(self) -> tuple[str, float]:
+        """What its rates are told in, and how much of them that is."""
+        return ("IOPS", 1.0) if self.quantity == "ios_per_s" else ("MiB/s", KB_PER_MB)
+
+    @property
     def drop(self) -> float:
         """How far the rate fell; negative where it rose."""
         return self.before_rate - self.after_rate

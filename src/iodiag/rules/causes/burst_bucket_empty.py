@@ -22,7 +22,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, level_samples
-from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
+from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
@@ -31,7 +31,6 @@ from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
@@ -82,13 +81,9 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
     evidence = tuple(_evidence(step, limits))
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
     sure = confidence(points, at_most="medium")
-    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    values: Values = {
-        "device": series.name,
-        "high": step.before_rate / unit,
-        "low": step.after_rate / unit,
-        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
-    }
+    unit, scale = step.unit
+    values: Values = {"device": series.name, "unit": unit}
+    values |= {"high": step.before_rate / scale, "low": step.after_rate / scale}
     return RULE.finding(
         severity="warning",
         confidence=sure,
@@ -109,12 +104,11 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
 
 def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     before, after = level_of(step.before), level_of(step.after)
-    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    high, low = step.before_rate, step.after_rate
+    (unit, scale), high, low = step.unit, step.before_rate, step.after_rate
     values: Values = {
-        "high": high / unit,
-        "low": low / unit,
-        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
+        "high": high / scale,
+        "low": low / scale,
+        "unit": unit,
         "depth_before": before.depth,
         "depth_after": after.depth,
         "fast": before.latency_ms,
@@ -133,15 +127,16 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     if steady <= limits.flat:
         yield cite(step.before, "so was the high one: {variation:.1f} %", {"variation": steady})
     for rows, rate in ((step.before, high), (step.after, low)):
-        yield from _known(rows, rate, step.quantity, unit)
+        yield from _known(rows, rate, step)
     yield from _gp2(step, low)
 
 
-def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
+def _known(rows: Table, rate: float, step: RateStep) -> Iterator[Evidence]:
+    quantity, (unit, scale) = step.quantity, step.unit
     cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
-    values: Values = {"rate": rate / unit, "its": "IOPS" if quantity == "ios_per_s" else "MiB/s"}
+    values: Values = {"rate": rate / scale, "its": unit}
     if cap is not None:
-        values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
+        values |= {"listed": cap.value / scale, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
     elif number is not None:
         yield cite(

@@ -42,7 +42,6 @@ from iodiag.table.table import Floats, Table, stacked
 
 _ORIGINS = ("snapshot-origin", "thin")
 _CERTAIN_WRITES, _LEAST_WRITES = 200.0, 5.0
-_DIRECTIONS = ("read", "write")
 _MOST_DEVICES = 32
 _ALIKE = 0.05
 _CHUNK, _KEPT, _MOST_READS, _SLOWER = 4.0, (0.8, 2.5), 1.1, 1.5
@@ -78,18 +77,13 @@ class _Volume:
 
     def unasked(self, column: str) -> Floats:
         """How much more the disks did in each sample than they were asked for, by a rate's column."""
-        below = sum(
-            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.disk_rows),
-            np.zeros(len(self.rows)),
-        )
-        above = sum(
-            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.asked), np.zeros(len(self.rows))
-        )
-        return below - above
+        return self._total(self.disk_rows, column) - self._total(self.asked, column)
 
     def moved(self, tables: Sequence[Table]) -> Floats:
         """kB read and written in each sample."""
-        columns = [f"{way}_kb_per_s" for way in _DIRECTIONS]
+        return self._total(tables, "read_kb_per_s", "write_kb_per_s")
+
+    def _total(self, tables: Sequence[Table], *columns: str) -> Floats:
         parts = [np.nan_to_num(events_per_sample(rows, column)) for rows in tables for column in columns]
         return sum(parts, np.zeros(len(self.rows)))
 
@@ -175,7 +169,10 @@ def _volume(view: View, origin: DeviceSeries) -> _Volume | None:
     others = [
         series
         for series in view.devices
-        if series is not origin and not view.topology.parents(series.name) and _stands_on(series, below)
+        if series is not origin
+        and not view.topology.parents(series.name)
+        and series.name not in below
+        and not below.isdisjoint(_bottom(series))
     ]
     return _written(origin, others, disks)
 
@@ -208,10 +205,6 @@ def _bottom(origin: DeviceSeries) -> list[str]:
         else:
             found.append(device.name)
     return found
-
-
-def _stands_on(series: DeviceSeries, names: set[str]) -> bool:
-    return series.name not in names and bool(names.intersection(_bottom(series)))
 
 
 def _copies(volume: _Volume, limits: Limits) -> bool:
@@ -258,7 +251,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         if volume.is_stated
         else (*_REFUTES, "dmsetup table that names a cache, no snapshot"),
         cannot_know=("how many chunks are left to copy: lvs shows how full the snapshot is",),
-        remedy=_REMEDY,
         confirm=(
             f"dmsetup table {mapper_path(volume.origin.name)}",
             f"dmsetup status {mapper_path(volume.origin.name)}",
@@ -268,11 +260,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
 
 
 _REFUTES = ("another volume on the same disks that the capture does not show",)
-_REMEDY = (
-    "Remove snapshots that are not needed any more: lvs -o name,origin,snap_percent shows them.",
-    "Take backups from a snapshot quickly, or at the storage below, and drop it afterwards.",
-    "Use thin snapshots, or a chunk size near that of the writes (lvcreate --chunksize 4k).",
-)
 
 
 def _values(volume: _Volume) -> dict[str, Any]:
