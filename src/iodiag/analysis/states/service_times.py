@@ -34,6 +34,10 @@ class Service:
     sane_limit_kb_per_ms: float
     source: str
 
+    def usual(self, size_kb: float) -> float:
+        """What a request of this size takes at most when all is well, ms."""
+        return self.usual_ms + size_kb / self.usual_kb_per_ms
+
 
 SERVICE: dict[Class, Service] = {
     "nvme": Service(1.0, 500, 10, 200, "data sheets: 0.02 to 0.1 ms; garbage collection reaches 10 ms"),
@@ -83,8 +87,12 @@ def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
     name = class_of(series)
     if name == "unknown" and rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB:
         name = "solid"
-    service = SERVICE[name]
-    return service.usual_ms + weighted.or_zero(size_kb) / service.usual_kb_per_ms
+    return SERVICE[name].usual(weighted.or_zero(size_kb))
+
+
+def streams_kb(series: DeviceSeries) -> float:
+    """kB/s that a device of this class usually streams."""
+    return 1000 * SERVICE[class_of(series)].usual_kb_per_ms
 
 
 def sane_limit_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:

@@ -13,7 +13,6 @@ References: block/genhd.c (time_in_queue); Little's law.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -31,15 +31,14 @@ from iodiag.table.table import Table
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose queue outgrows what completes."""
-    match = re.match(r"(\d+)\.", view.kernel or "")
-    if match is None or int(match[1]) >= 5:
-        reason = (
-            "the kernel derives the depth from completed requests"
-            if match
-            else "the kernel's version is unknown"
-        )
-        missing = () if match else ("banner with the kernel's version",)
-        yield RULE.not_applicable(reason, *(s.name for s in view.devices), missing=missing)
+    version = version_of(view.kernel)
+    names = [series.name for series in view.devices]
+    if version is None:
+        missing = ("banner with the kernel's version",)
+        yield RULE.not_applicable("the kernel's version is unknown", *names, missing=missing)
+        return
+    if version >= (5, 0):
+        yield RULE.not_applicable("the kernel derives the depth from completed requests", *names, missing=())
         return
     for series in view.devices:
         rows = _growing(series, limits)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
-from iodiag.analysis.states.service_times import SERVICE, class_of
+from iodiag.analysis.states.service_times import class_of, streams_kb
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -64,11 +64,10 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
         or state.share < limits.share / 100
     ):
         return False
-    streams = 1000 * SERVICE[class_of(series)].usual_kb_per_ms
     return bool(
         abs(state.size_kb / ahead - 1) <= limits.same_size / 100
         and limits.shallowest <= state.depth <= limits.windows * (1 + limits.same_size / 100)
-        and state.rate * state.size_kb <= limits.streams / 100 * streams
+        and state.rate * state.size_kb <= limits.streams / 100 * streams_kb(series)
     )
 
 

@@ -67,7 +67,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import SERVICE, class_of
+from iodiag.analysis.states.service_times import streams_kb
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -264,25 +264,20 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
         return waiting[1] < NOBODY
     if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
         return True
-    is_at_speed = (
-        load.level.busy_rate * load.level.size_kb >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
-    )
+    is_at_speed = load.level.busy_rate * load.level.size_kb >= streams_kb(series)
     if load.level.size_kb < limits.stream or not is_at_speed:
         return False
     cpu = view.cpu_at(load.level.rows)
     others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
     if cpu is None or others is None or view.cpus is None:
         # what the page cache merges, with a queue that a device takes at once, is written at its pace
-        is_merged = load.level.size_kb >= limits.merged and _merges(load.level.rows) >= limits.merges
+        merges = weighted.ratio(load.level.rows, "write_merges_per_s", "writes_per_s")
+        is_merged = load.level.size_kb >= limits.merged and merges >= limits.merges
         return is_merged and load.level.busy_depth < limits.burst_depth
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
-
-
-def _merges(rows: Table) -> float:
-    return weighted.ratio(rows, "write_merges_per_s", "writes_per_s")
 
 
 def _is_cpu_spent(view: View, limits: Limits) -> bool:

@@ -42,7 +42,7 @@ from iodiag.analysis.load.recurring_hours import (
     windows,
 )
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import is_felt
@@ -53,9 +53,6 @@ from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table
 
 SECONDS_PER_HOUR = 3600.0
-MOST_TOLD = 5
-"""Devices of a window whose numbers are told; the others are named."""
-
 _WAYS = {
     "read_kb_per_s": ("reads", "a backup, a check of an array (raid-check), a scrub, updatedb or a report"),
     "write_kb_per_s": ("writes", "a dump, a backup that arrives here, a copy or log rotation"),

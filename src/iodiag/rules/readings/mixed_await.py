@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -27,9 +27,6 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 
 SLOW_MS = 20.0
 """Latency from which a direction is slow on any disk but a queue's: a mean above it warns by itself."""
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 class _Mix(NamedTuple):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.load.queueing import Level, load_levels
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -28,9 +28,6 @@ from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

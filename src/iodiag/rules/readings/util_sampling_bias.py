@@ -25,16 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Table
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

@@ -11,7 +11,6 @@ requests that outlive a sample, and nothing is inferred. Where the kernel is unk
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import has_parity
@@ -431,8 +431,8 @@ def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
 
 def _holds_flushes(view: View) -> bool | None:
     """Whether this kernel's requests in flight include flushes; None where its version is unknown."""
-    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
-    return (int(version[1]), int(version[2])) >= (5, 5) if version else None
+    version = version_of(view.kernel)
+    return version >= (5, 5) if version else None
 
 
 def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from iodiag.analysis.array.equal_rates import beyond_whole
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
@@ -27,7 +27,8 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 
     A depth above them is time of flushes where the source has no column for these.
     """
-    if series.is_stacked or not _is_from(view.kernel, (5, 0)):
+    version = version_of(view.kernel)
+    if series.is_stacked or version is None or version < (5, 0):
         return
     samples = series.samples
     ios, depth = samples.floats("ios_per_s"), samples.floats("queue_depth")
@@ -218,8 +219,3 @@ def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
         text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
         values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
         yield cite(cpu[is_off], text, values)
-
-
-def _is_from(kernel: str | None, least: tuple[int, int]) -> bool:
-    match = re.match(r"(\d+)\.(\d+)", kernel or "")
-    return match is not None and (int(match[1]), int(match[2])) >= least
