@@ -51,13 +51,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.device_traits import (
-    cloud_model,
-    has_parity,
-    is_spinning,
-    is_spread,
-    spindles,
-)
+from iodiag.analysis.view.device_traits import cloud_model, has_parity, is_spinning, is_spread, spindles
 from iodiag.analysis.view.request_columns import LITTLE
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome

@@ -309,10 +309,7 @@ def _hung(view: View, events: Table | None) -> Finding | None:
     if not rows:
         return None
     tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
-    values: Values = {
-        "tasks": ", ".join(name for name, _ in tasks.most_common(3)),
-        **_lines(rows),
-    }
+    values: Values = {"tasks": ", ".join(name for name, _ in tasks.most_common(3)), **_lines(rows)}
     # without the names of things a log has no messages
     who = ": {tasks}" if tasks else ""
     often = "once" if values["lines"] == 1 else "{lines} times"

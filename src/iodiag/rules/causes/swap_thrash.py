@@ -28,14 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.swapping import (
-    has_room,
-    page_traffic,
-    room_kb,
-    swap_devices,
-    swap_used_kb,
-    swapped,
-)
+from iodiag.analysis.host.swapping import has_room, page_traffic, room_kb, swap_devices, swap_used_kb, swapped
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say

@@ -85,7 +85,7 @@ RULE = Rule(
     thresholds={
         "full": Threshold(
             90, "%", "of the pool's data or metadata in use", "lvmthin(7): extend before it is full"
-        ),
+        )
     },
     confirm=("lvs -a -o +data_percent,metadata_percent", "vgs", "dmsetup status /dev/DEVICE"),
     references=("https://man7.org/linux/man-pages/man7/lvmthin.7.html",),

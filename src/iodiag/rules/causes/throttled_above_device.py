@@ -179,10 +179,7 @@ def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits
 
 
 def _finding(
-    series: DeviceSeries,
-    top: Plateau,
-    witnesses: tuple[Evidence, ...],
-    below: tuple[str, ...],
+    series: DeviceSeries, top: Plateau, witnesses: tuple[Evidence, ...], below: tuple[str, ...]
 ) -> Finding:
     level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)

@@ -211,17 +211,7 @@ _CANNOT_KNOW = (
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = (
-    "none",
-    "speed",
-    "queue",
-    "throughput",
-    "calmer",
-    "class",
-    "least seen",
-    "spindles",
-    "measured",
-)
+_RANK = ("none", "speed", "queue", "throughput", "calmer", "class", "least seen", "spindles", "measured")
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:

@@ -269,11 +269,7 @@ _FEW = (
 
 
 def _finding(
-    series: DeviceSeries,
-    top: Plateau,
-    below: tuple[str, ...],
-    twins: Sequence[DeviceSeries],
-    limits: Limits,
+    series: DeviceSeries, top: Plateau, below: tuple[str, ...], twins: Sequence[DeviceSeries], limits: Limits
 ) -> Finding:
     witnesses = (*_witnesses(series, top, limits), *(_at_same_rate(other, top) for other in twins[:3]))
     level = top.level

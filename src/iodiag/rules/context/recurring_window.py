@@ -31,16 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.baselines import days_of, middles
-from iodiag.analysis.load.recurring_hours import (
-    DAY,
-    LATENCY,
-    MONDAY,
-    WEEK,
-    Hours,
-    Window,
-    hours_of,
-    windows,
-)
+from iodiag.analysis.load.recurring_hours import DAY, LATENCY, MONDAY, WEEK, Hours, Window, hours_of, windows
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.grading import time_fields

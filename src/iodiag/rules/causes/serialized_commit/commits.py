@@ -458,10 +458,7 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
 
 def is_durable(settings: Fact) -> bool | None:
     """Whether a commit waits until its log is on the disk; None where these settings do not say."""
-    log, binlog = (
-        settings.number("innodb_flush_log_at_trx_commit"),
-        settings.number("sync_binlog"),
-    )
+    log, binlog = (settings.number("innodb_flush_log_at_trx_commit"), settings.number("sync_binlog"))
     if log == 1 or binlog == 1:
         return True
     if log in (0, 2):
