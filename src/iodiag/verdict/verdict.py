@@ -225,12 +225,11 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     view, series = held[0]
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
-    names = tuple(dict.fromkeys(series.name for _, series in held))
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{IN_FLIGHT}`"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
-    return Verdict("open", devices=names, asks=asks), text
+    return Verdict("open", devices=tuple(dict.fromkeys(series.name for _, series in held)), asks=asks), text
 
 
 def _where(host: str | None, views: Sequence[View]) -> str:

@@ -80,13 +80,12 @@ def _is_step(step: RateStep, limits: Limits) -> bool:
 def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limits: Limits) -> Finding:
     evidence = tuple(_evidence(step, limits))
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
-    sure = confidence(points, at_most="medium")
     unit, scale = step.unit
     values: Values = {"device": series.name, "unit": unit}
     values |= {"high": step.before_rate / scale, "low": step.after_rate / scale}
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence=confidence(points, at_most="medium"),
         devices=(series.name, *below),
         **time_fields(step.after),
         summary=say(

@@ -197,10 +197,9 @@ def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limit
         "caught": max(stop.caught_up for stop in stops),
     }
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
-    sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence=confidence(points + (len(worst.disks) > limits.disks)),
         devices=tuple(disk.series.name for disk in disks),
         **time_fields(_rows(told[0], reports, worst.first, worst.last + 1)),
         summary=say(

@@ -35,7 +35,7 @@ from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Table, stacked
@@ -229,12 +229,11 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     waited, below = values["waited"], values["below"]
     is_slow = waited >= limits.warning_ms and not waited < 1.5 * below
     is_sure = volume.is_stated and volume.writes.sum() >= _CERTAIN_WRITES
-    sure: Confidence = "high" if is_sure else "medium"
     read = " and read {per_write:.0f} kB per {noun}" if values["per_write"] > 0 else ""
     wait = " Each {noun} takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
         severity="warning" if is_slow else "notice",
-        confidence=sure,
+        confidence="high" if is_sure else "medium",
         devices=(volume.origin.name,),
         peers=tuple(disk.name for disk in volume.disks),
         **time_fields(volume.rows),

@@ -176,11 +176,10 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     values = _values(series, one)
     evidence = tuple(_evidence(one, values, limits))
     points = 2 + sum({"for": 1, "against": -1, "context": 0}[item.weighs] for item in evidence[1:])
-    sure = confidence(points, at_most="medium")
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence=confidence(points, at_most="medium"),
         devices=(series.name, *below),
         **time_fields(one.falling),
         summary=say(

@@ -39,7 +39,7 @@ from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import WAITING
@@ -125,11 +125,9 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     held = _held(layer, limits)
     values |= held[1] if held else {}
     is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
-    sure: Confidence = "high" if is_sure else "medium"
-    severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
     return RULE.finding(
-        severity=severity,
-        confidence=sure,
+        severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
+        confidence="high" if is_sure else "medium",
         devices=(layer.upper.name, *(other.upper.name for other in others)),
         peers=tuple(series.name for series in layer.below),
         **time_fields(layer.rows),

@@ -161,7 +161,6 @@ def _finding(
 ) -> Finding:
     cliffs = [one for one in rounds if len(one.slow)]
     witnesses = tuple(_witnesses(rounds, limits))
-    sure = confidence(2 + sum(_POINTS[item.weighs] for item in witnesses))
     first = cliffs[0]
     values: Values = {
         "device": series.name,
@@ -185,7 +184,7 @@ def _finding(
     )
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence=confidence(2 + sum(_POINTS[item.weighs] for item in witnesses)),
         devices=(series.name, *below),
         **time_fields(stacked([one.slow for one in cliffs])),
         summary=say(

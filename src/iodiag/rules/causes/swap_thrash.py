@@ -34,7 +34,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
@@ -208,8 +208,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     is_felt = _is_felt(view, rows, limits)
     points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
     is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
-    at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
-    sure = confidence(points, at_most=at_most)
+    sure = confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
     is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)

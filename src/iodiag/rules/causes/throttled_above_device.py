@@ -183,7 +183,6 @@ def _finding(
 ) -> Finding:
     level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
-    sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -196,7 +195,7 @@ def _finding(
     }
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence=confidence(points, at_most="high" if is_sustained(top.rows) else "medium"),
         devices=(series.name, *below),
         **time_fields(top.rows),
         summary=say(

@@ -249,14 +249,13 @@ def _finding(
     }
     points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
-    sure = "high" if facts else confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
     return RULE.finding(
         severity="warning",
-        confidence=sure,
+        confidence="high" if facts else confidence(min(points, 2) if series.is_stacked else points),
         devices=(series.name, *below),
         **time_fields(after),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),

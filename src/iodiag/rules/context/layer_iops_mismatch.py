@@ -115,12 +115,11 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
 def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Finding:
     low, *between, high = found
     values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
-    devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
     both = stacked([pair.samples(rows) for _, pair, rows in (low, high)])
     return RULE.finding(
         severity="info",
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
-        devices=devices,
+        devices=tuple(dict.fromkeys((*low[1].upper, *high[1].upper))),
         summary=say(_SPAN if spans else _CAPPED, values),
         evidence=_once(
             *_evidence(low),

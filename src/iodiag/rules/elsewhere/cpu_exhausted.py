@@ -27,7 +27,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -62,11 +62,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait: bool) -> Finding:
-    sure: Confidence = "high" if len(rows) >= limits.samples else "medium"
     samples = len(cpu)
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
     is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
-    severity: Severity = "info" if is_moment else "warning" if is_lasting and not others_wait else "notice"
     values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
@@ -80,8 +78,8 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     return RULE.finding(
-        severity=severity,
-        confidence=sure,
+        severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
+        confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(

@@ -27,7 +27,7 @@ from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -55,18 +55,16 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "steal_pct", "cpu")
     slowed = list(_slowed(view, rows, limits))
     points = 1 + 2 * (mean >= limits.likely) + (mean >= limits.heavy) + len(slowed)
-    at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
-    sure = confidence(points, at_most=at_most)
+    sure = confidence(points, at_most="high" if len(rows) >= limits.samples else "medium")
     is_lasting = len(rows) >= limits.share / 100 * samples
     is_short = mean >= limits.likely and weighted.mean(rows, "idle_pct", "cpu") <= limits.idle
     is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
-    severity: Severity = "warning" if is_harm else "notice"
     often = in_samples(samples)
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(rows.floats("steal_pct")))
     summary = f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage."
     return RULE.finding(
-        severity=severity,
+        severity="warning" if is_harm else "notice",
         confidence=sure,
         **time_fields(rows, of_host=True),
         summary=say(summary, values),

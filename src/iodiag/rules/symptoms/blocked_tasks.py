@@ -51,7 +51,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table, stacked
 
@@ -113,7 +113,6 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
-    at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
     is_crowd = weighted.mean(all_rows, "waiting") >= _crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
@@ -131,7 +130,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
     return RULE.finding(
         severity=severity,
-        confidence=confidence(points, at_most=at_most),
+        confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(

@@ -45,7 +45,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, stacked
 
@@ -175,7 +175,6 @@ def _finding(
     view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     often = in_samples(len(series.samples))
@@ -187,7 +186,7 @@ def _finding(
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
         severity="critical" if is_dead else severity,
-        confidence=sure,
+        confidence="high" if requests >= limits.least_requests else "medium",
         devices=(series.name, *below),
         **time_fields(rows),
         summary=say(

@@ -26,7 +26,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Finding, Outcome, Severity
+from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -47,7 +47,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "count": len(rows),
         "samples": len(table),
     }
-    sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
     severity: Severity = "critical" if float(values["full"]) >= limits.stand_still else "warning"
     if len(rows) < len(table) / 4:
         severity = "notice"
@@ -55,7 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     text = "some tasks waited for memory {some:.1f} % of the time, all that could have run {full:.1f} %"
     yield RULE.finding(
         severity=severity,
-        confidence=sure,
+        confidence="medium" if kind or len(rows) < limits.samples else "high",
         **time_fields(rows, of_host=True),
         summary=say(
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
