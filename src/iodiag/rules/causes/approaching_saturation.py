@@ -28,7 +28,7 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, is_passing, longest_contiguous, with_verdict
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -69,8 +69,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
     return RULE.finding(
         severity="notice",
         confidence=confidence(points, at_most=longest),
-        devices=(series.name, *below),
-        **time_fields(rows),
+        **scope(rows, series.name, *below),
         summary=say(_SUMMARY + often + both_ways(lead) + ".", values),
         evidence=(
             state(series, lead),

@@ -26,7 +26,7 @@ from iodiag.analysis.load.queueing import Level, level_of, level_samples
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.states.service_times import is_felt
@@ -124,8 +124,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     return RULE.finding(
         severity="notice" if is_felt(series, added, after.rate) else "info",
         confidence="low",
-        devices=(series.name,),
-        **time_fields(after.rows),
+        **scope(after.rows, series.name),
         summary=say(summary, values | of_ways),
         evidence=(
             cite(rows, text, values | of_ways, worst="await_ms"),

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
@@ -122,8 +122,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
     return RULE.finding(
         severity=severity,
         confidence=confidence(3 if contrast else 2),
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("the same latencies while the file system is mounted without discard",),

@@ -28,7 +28,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.waiting_per_kb import (
     in_flight,
@@ -180,8 +180,7 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="medium"),
-        devices=(series.name, *below),
-        **time_fields(one.falling),
+        **scope(one.falling, series.name, *below),
         summary=say(
             "{device} takes {first} ms for a {what} at first and {last} ms "
             + amount

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -91,8 +91,7 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
-        devices=tuple(found.series.name for found in group),
-        **time_fields(worst.rows),
+        **scope(worst.rows, *(found.series.name for found in group)),
         summary=say("A cache flush of {device}{others} takes {await} ms.", values),
         evidence=tuple(item for found in group[:6] for item in _of(found)),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),

@@ -31,7 +31,7 @@ from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -144,8 +144,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name,),
-        **time_fields(worst.rows),
+        **scope(worst.rows, series.name),
         summary=say(
             f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
             + (_MOMENT if is_moment and held and worst.release is None else ""),

@@ -36,7 +36,7 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -128,9 +128,8 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
         confidence="high" if is_sure else "medium",
-        devices=(layer.upper.name, *(other.upper.name for other in others)),
         peers=tuple(series.name for series in layer.below),
-        **time_fields(layer.rows),
+        **scope(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
         summary=say(_SUMMARY + (_HELD if held else ""), values),
         evidence=(
             *_evidence(layer, values),

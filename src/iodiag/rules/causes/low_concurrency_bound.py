@@ -39,7 +39,7 @@ from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
@@ -124,8 +124,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=tuple(names),
-        **time_fields(level.rows),
+        **scope(level.rows, *names),
         title="One task uses a set of disks in lockstep and sets their pace",
         summary=say(
             text + " in lockstep ({names}; {apart:.2f} % apart), each with one request in flight at most: "
@@ -266,8 +265,7 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(series.name,),
-        **time_fields(level.rows),
+        **scope(level.rows, series.name),
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
@@ -308,8 +306,7 @@ def _finding(
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(level.rows),
+        **scope(level.rows, series.name, *below),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
             "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",

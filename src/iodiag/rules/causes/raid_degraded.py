@@ -224,8 +224,7 @@ def _seems(array: Array, rows: Table) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence=grading.confidence(2),
-        devices=(array.name,),
-        **grading.time_fields(rows),
+        **grading.scope(rows, array.name),
         summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
         evidence=(
             _cost(array, rows),
@@ -252,9 +251,8 @@ def _has_left(left: DroppedMember) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(name, left.leg.name),
         peers=(left.lone.name, *(series.name for pair in left.twins for series in pair)),
-        **grading.time_fields(left.rows[0]),
+        **grading.scope(left.rows[0], name, left.leg.name),
         summary=say(
             "{leg} seems to have left {device}: it wrote {before} kB/s since boot and nothing in {samples} "
             "samples, while {twins} carry equal writes (mirrors) and {lone} writes without a twin.",

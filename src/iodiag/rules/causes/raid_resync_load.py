@@ -108,8 +108,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if is_degraded else "info" if is_beside else "warning" if competes else "notice",
         confidence=sure,
-        devices=(array.name, *legs) if array.is_seen else legs,
-        **grading.time_fields(rows),
+        **grading.scope(rows, *(array.name, *legs) if array.is_seen else legs),
         summary=say(
             (_BESIDE if is_beside else _ALONE + _ASKED * array.is_seen + (_COMPETES if competes else "."))
             + _ONTO * bool(target)
@@ -155,8 +154,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium" if is_unit else "low",
-        devices=tuple(series.name for series in disks),
-        **grading.time_fields(disks[0].samples),
+        **grading.scope(disks[0].samples, *(series.name for series in disks)),
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),

@@ -32,7 +32,7 @@ from iodiag.analysis.host.swapping import has_room, page_traffic, room_kb, swap_
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -78,8 +78,7 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         title="Memory may be short: a device moves single pages both ways, as swap does",
         summary=say(text + ".", values),
         evidence=(

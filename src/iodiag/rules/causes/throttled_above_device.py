@@ -30,7 +30,7 @@ from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import CALM, SERVICE, events_per_sample
@@ -196,8 +196,7 @@ def _finding(
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="high" if is_sustained(top.rows) else "medium"),
-        devices=(series.name, *below),
-        **time_fields(top.rows),
+        **scope(top.rows, series.name, *below),
         summary=say(
             "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight, "
             "{latency} ms each, and yet tasks wait.",

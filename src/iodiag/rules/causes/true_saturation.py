@@ -64,7 +64,7 @@ from iodiag.analysis.load.saturation import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import streams_kb
@@ -121,8 +121,7 @@ def _finding(
     return RULE.finding(
         **fields | named,
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(rows),
+        **scope(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + ".",

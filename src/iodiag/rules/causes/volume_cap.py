@@ -38,7 +38,7 @@ from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_leve
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
@@ -306,8 +306,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(top.rows),
+        **scope(top.rows, series.name, *below),
         summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values),
         evidence=(
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),

@@ -33,7 +33,7 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
@@ -187,8 +187,7 @@ def _finding(
     return RULE.finding(
         severity="critical" if is_dead else severity,
         confidence="high" if requests >= limits.least_requests else "medium",
-        devices=(series.name, *below),
-        **time_fields(rows),
+        **scope(rows, series.name, *below),
         summary=say(
             f"{{device}} takes {'up to ' * (len(rows) > 1)}"
             "{latency:ms} for {direction}{of} with {in_line:.1f} in flight, "

@@ -22,7 +22,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning, is_virtual
@@ -199,8 +199,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name,),
-        **time_fields(pattern.rows),
+        **scope(pattern.rows, series.name),
         **({"title": "Small unmerged reads keep a device busy"} if is_quick else {}),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(

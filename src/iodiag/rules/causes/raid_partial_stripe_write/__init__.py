@@ -125,8 +125,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
-        devices=(array.name,),
-        **grading.time_fields(found.rows),
+        **grading.scope(found.rows, array.name),
         summary=say(
             "{device} ({layout} on {legs} members) pays for small writes with reads and rewrites of parity: "
             "each {unit} costs {cost:.1f} kB on the members, where RAID10 would need {mirror:.1f}.",

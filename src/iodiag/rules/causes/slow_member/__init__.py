@@ -238,9 +238,8 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
-        **grading.time_fields(first.found.window),
+        **grading.scope(first.found.window, *dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         summary=say(_SUMMARY + (_PAID if is_paid else _UNPAID), values),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
@@ -262,9 +261,8 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     return RULE.finding(
         severity="critical" if is_dead else "warning",
         confidence="medium",
-        devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
-        **grading.time_fields(group[0].rows),
+        **grading.scope(group[0].rows, *(one.slow.name for one in group)),
         summary=say(slower_than_similar.SUMMARY, values),
         evidence=(
             *slower_than_similar.evidence(group, values),
@@ -324,9 +322,8 @@ def _busier(found: Busier) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        devices=tuple(use.series.name for use in found.odd),
         peers=tuple(use.series.name for use in found.calm),
-        **grading.time_fields(found.odd[0].series.samples),
+        **grading.scope(found.odd[0].series.samples, *(use.series.name for use in found.odd)),
         title="A disk is busy for longer than the others with as many bytes",
         summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
         evidence=(

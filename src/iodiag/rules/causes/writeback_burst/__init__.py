@@ -24,7 +24,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
@@ -100,8 +100,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(found.series.name,),
-        **time_fields(found.inside),
+        **scope(found.inside, found.series.name),
         summary=say(
             "{device} gets " + often + " of writes (in {inside} of {all} samples: {rate:kb}, {depth:.0f} "
             "of them in flight); meanwhile " + victims + fewer + ".",

@@ -29,7 +29,7 @@ import numpy as np
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.request_columns import BROKEN_TIME
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
@@ -95,8 +95,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence="high",
-        devices=tuple(series.name for series, _ in found),
-        **time_fields(first.samples),
+        **scope(first.samples, *(series.name for series, _ in found)),
         summary=f"{evidence[0].text}{more}.",
         evidence=(*told, *of_bug(bug, kernel)),
         references=(*RULE.references, *([bug.source] if bug else [])),
@@ -130,8 +129,7 @@ def _mistimed(view: View, rows: Table) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="high",
-        devices=tuple(rows["device"].distinct()),
-        **time_fields(rows),
+        **scope(rows, *rows["device"].distinct()),
         summary=say(text + ".", values),
         evidence=(cite(rows, text, values, worst="util_pct"), cite(rows, away, values)),
         remedy=(
