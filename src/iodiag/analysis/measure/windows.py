@@ -16,6 +16,9 @@ MOST_WINDOWS = 20
 DENSE = 0.8
 """The least share of a window in which what it is a window of holds."""
 
+WINDOW_EXIT_SHARE = 0.8
+"""A window is entered at a threshold and left at this share of it, so that noise does not split it."""
+
 LEAST_SAMPLES = 3
 LEAST_SECONDS = 15.0
 """What a window needs before more than `low` confidence: three samples and fifteen seconds."""

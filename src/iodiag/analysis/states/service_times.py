@@ -48,6 +48,9 @@ SERVICE: dict[Class, Service] = {
     "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
 
+TRANSFER_KB_PER_MS = 50.0
+"""What the slowest disk transfers; a write of its size takes that long by itself."""
+
 CALM = 3.0
 """Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
 

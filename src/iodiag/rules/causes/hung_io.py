@@ -126,9 +126,8 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
-    is_standing = worst.release is None and (
-        (is_shown and is_held) or (bool(place) and _stuck_layers(view, worst) >= 2)
-    )
+    stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
+    is_standing = worst.release is None and ((is_shown and is_held) or stuck >= 2)
     is_moment = _is_moment(worst, limits)
     severity: Severity = "notice" if sure == "low" else "warning"
     if severity == "warning" and is_standing and not (is_moment and not place):
@@ -300,10 +299,6 @@ def _is_idle(rows: Table) -> bool:
 
 MOST_UTIL = 0.5
 """Busy share that no disk has that holds a request throughout: it would be 1."""
-
-
-def _stuck_layers(view: View, stall: Stall) -> int:
-    return sum(_is_layer(view, one) and _is_stuck_too(one, stall) for one in view.devices)
 
 
 def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:

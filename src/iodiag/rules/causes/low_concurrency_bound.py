@@ -41,7 +41,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import DENSE
-from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
+from iodiag.analysis.states.service_times import CALM, TRANSFER_KB_PER_MS, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -49,10 +49,6 @@ from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
-
-TRANSFER_KB_PER_MS = 50.0
-"""What the slowest disk transfers; a write of its size takes that long by itself."""
-
 
 MOSTLY = 0.5
 """Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""

@@ -39,7 +39,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         is_stated = True
         state = next((one for one in states(series) if _is_bound(series, one, limits)), None)
-        if state is not None and not _is_one_spindle(series):
+        may_spin = is_spinning(series) is not False and class_of(series) != "network"
+        is_one_spindle = may_spin and (series.disks or 1) < 2
+        if state is not None and not is_one_spindle:
             found[series.name] = state
         else:
             yield RULE.clear("it is not read one window of readahead after the other", series.name)
@@ -48,10 +50,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.not_applicable(reason, missing=("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, told, below)
-
-
-def _is_one_spindle(series: DeviceSeries) -> bool:
-    return is_spinning(series) is not False and class_of(series) != "network" and (series.disks or 1) < 2
 
 
 def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:

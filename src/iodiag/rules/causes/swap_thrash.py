@@ -33,14 +33,14 @@ from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope, time_fields
+from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_GB
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
-GB = 1024.0**2
-WINDOW_EXIT_SHARE = 0.8
 HALF = 0.5
 FEW = 3
 """Samples up to which a small amount may be chance."""
@@ -187,7 +187,11 @@ def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     if not len(rows):
         return RULE.clear("pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
-    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.min(room_kb(view, rows))) / GB}
+    values |= {
+        "count": len(rows),
+        "samples": len(frame),
+        "gb": float(np.min(room_kb(view, rows))) / KB_PER_GB,
+    }
     often = in_samples(len(frame))
     text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
     if has_room(view, rows).all():

@@ -40,7 +40,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.measure.windows import DENSE, WINDOW_EXIT_SHARE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning, is_virtual
@@ -54,9 +54,6 @@ SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 
 LIKE_SIZE = math.log(4)
 """How far (ln) sizes may be apart of requests that take about as long on what does not spin."""
-
-WINDOW_EXIT_SHARE = 0.8
-"""What single samples may have of the depth that all of them together must have."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

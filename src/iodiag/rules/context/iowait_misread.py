@@ -28,7 +28,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import is_sustained, longest
+from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE, is_sustained, longest
 from iodiag.analysis.states.service_times import sane_limit_ms
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
@@ -37,8 +37,6 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
-
-WINDOW_EXIT_SHARE = 0.8
 
 MOMENT = 0.2
 """Share of the samples below which a few that do not last are a moment: nobody is misled by it."""

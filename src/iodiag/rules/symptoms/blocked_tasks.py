@@ -29,7 +29,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
+from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT, counts_no_wait, crowd
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.waiting import (
@@ -100,10 +100,6 @@ def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
 
 
-def _crowd(view: View) -> float:
-    return 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
-
-
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
@@ -114,7 +110,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
-    is_crowd = weighted.mean(all_rows, "waiting") >= _crowd(view)
+    is_crowd = weighted.mean(all_rows, "waiting") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
     is_cost = is_direct and (is_crowd or (is_lasting and waits))
     severity: Severity = "warning" if is_cost else "notice"

@@ -104,7 +104,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     most = limits.most_of_sequential / 100 * reference.kb_per_s
     if pattern.kb_per_s > most:
         return outcome("small reads, but a good share of what the medium streams")
-    if below := next((disk for disk in _disks_below(view, series) if _moved(disk, pattern) > most), None):
+    disks = filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
+    if below := next((disk for disk in disks if _moved(disk, pattern) > most), None):
         return outcome(f"small reads, but {below.name} below it moves a good share of what a medium streams")
     spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
@@ -117,11 +118,6 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
-
-
-def _disks_below(view: View, series: DeviceSeries) -> Iterator[DeviceSeries]:
-    """The devices below it that the capture has samples of."""
-    yield from filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
 
 
 def _moved(disk: DeviceSeries, pattern: ReadPattern) -> float:

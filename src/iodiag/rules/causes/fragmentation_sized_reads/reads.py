@@ -10,15 +10,12 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
+from iodiag.analysis.measure.windows import MOST_WINDOWS, WINDOW_EXIT_SHARE, windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
-
-WINDOW_EXIT_SHARE = 0.8
-"""A window is entered at a threshold and left at this share of it, so that noise does not split it."""
 
 PAGES_KB = (4.0, 8.0, 16.0, 32.0)
 PAGE_TOLERANCE = 0.03

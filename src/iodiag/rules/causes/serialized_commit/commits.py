@@ -23,7 +23,8 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.grading import confidence
 from iodiag.analysis.measure.known_counter_bugs import version_of
-from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
+from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, WINDOW_EXIT_SHARE, is_sustained, windows
+from iodiag.analysis.states.service_times import TRANSFER_KB_PER_MS
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import has_parity
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -34,17 +35,11 @@ from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
-WINDOW_EXIT_SHARE = 0.8
-"""A window is entered at a threshold and left at this share of it."""
-
 MOST_OCCUPANCY = 2.0
 """One flush runs and one waits; more is a device that stands still, not a line of commits."""
 
 MOST_SERIAL = 1.5
 """Writes in flight up to which they run one at a time."""
-
-TRANSFER_KB_PER_MS = 50.0
-"""What the slowest disk transfers; a write of its size takes that long by itself."""
 
 LEAST_SHARE_OF_DEPTH = 0.25
 """An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
