@@ -18,23 +18,49 @@ References: Linux Documentation/admin-guide/md.rst (stripe_cache_size), drivers/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands, is_lvm
+from iodiag.analysis.array.hidden_parity import HostAccount, PageTraffic, host_account, page_traffic
+from iodiag.analysis.array.member_comparison import peer_groups
 from iodiag.analysis.array.members import Array, arrays, quotient
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, unseen
 from iodiag.rules.precedence import WAITING
+from iodiag.table.table import Table, stacked
+
+_MEMBERS = (
+    "{names} move pages alone, as much in as out and in step: so do members of a parity array that is "
+    "written in small pieces."
+)
+_PAGES = (
+    "each of the {legs} makes {reads} reads of {read_size} kB and {writes} writes of {write_size} kB per "
+    "second before merging, {pairs:.2f} reads per write"
+)
+_UNSTATED = "nothing states an array on {names}; a copy between volumes on the same disks looks the same"
+_TOTALS = (
+    "the disks of the host write {disks_write} kB/s where {write} kB/s are submitted, {amplification} times "
+    "as much, and read {disks_read} kB/s where {read} kB/s are asked for: {extra} kB more per kB written"
+)
+_BOTH_FIT = (
+    "{by_writes:.0f} % of what is written takes the slow path judging by write traffic, {by_reads:.0f} % "
+    "judging by read traffic: both counts fit parity RAID"
+)
+_HOST = (
+    "For each kB submitted to be written the host's disks write {amplification} kB and read {extra} kB more "
+    "than is asked for, as under small writes to parity RAID."
+)
+
 
 RESYNC_KB = 64.0
 """md resyncs in units of 64 kB (RESYNC_BLOCK_SIZE in drivers/md/md.h); neighbours merge to more."""
@@ -81,13 +107,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             reason = "no parity, nothing written, or writes that cost what full stripes cost"
             yield RULE.clear(reason, array.name)
-    bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
-    unseen_ones = [RULE.finding(**fields) for fields in unseen(view, known, bounds)]
-    yield from unseen_ones
-    if hidden and not unseen_ones:
+    unseen = list(_unseen(view, known, limits))
+    yield from unseen
+    if hidden and not unseen:
         reason = "the array itself was not captured: without its line nobody knows what was asked of it"
         yield RULE.undetermined(reason, *hidden)
-    if not known and not unseen_ones:
+    if not known and not unseen:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield RULE.not_applicable(reason, missing=("topology",))
 
@@ -214,6 +239,118 @@ def _evidence(
         yield cite(
             None, "{shared} stand in for members and carry other traffic too", shared, weighs="against"
         )
+
+
+def _unseen(view: View, known: Sequence[Array], limits: Limits) -> Iterator[Finding]:
+    """Of arrays without a line: members that move pages alone, else the host's totals if they tell."""
+    account = host_account(view, limits.least_write_kb)
+    told = account is not None and _tells(account, limits)
+    count = 0
+    is_plain = account is not None and account.is_plain
+    for devices, array in _candidates(view, known):
+        if array is None and is_plain:
+            continue
+        rows = side_by_side(devices)
+        writes = np.sum([own.floats("write_kb_per_s") for own in rows], axis=0)
+        rows = [own[writes >= limits.least_write_kb] for own in rows]
+        found = page_traffic(rows)
+        if found is not None:
+            count += 1
+            yield _of_members(devices, array, rows, found, account if told else None)
+    if not count and told and account is not None and not any(array.is_seen for array in known):
+        yield _of_host(account, limits)
+
+
+def _tells(account: HostAccount, limits: Limits) -> bool:
+    fit = account.parity(limits.most_disagreement / 100)
+    if fit is None:
+        return False
+    return (
+        fit[1].smaller >= limits.least_share / 100 and fit[1].by_writes <= 1 + limits.most_disagreement / 100
+    )
+
+
+def _candidates(
+    view: View, known: Sequence[Array]
+) -> Iterator[tuple[tuple[DeviceSeries, ...], Array | None]]:
+    """Members of stated parity arrays that were not captured, then disks of equal rates without an array."""
+    for array in known:
+        if not array.is_seen and array.leg_rows and geometries(array):
+            yield array.legs, array
+    for peers in peer_groups(view):
+        if peers.array is None:
+            yield peers.devices, None
+
+
+def _of_members(
+    devices: Sequence[DeviceSeries],
+    array: Array | None,
+    rows: Sequence[Table],
+    found: PageTraffic,
+    account: HostAccount | None,
+) -> Finding:
+    names = tuple(device.name for device in devices)
+    values: Values = {
+        "legs": float(len(names)),
+        "names": ", ".join(names),
+        "reads": found.reads,
+        "writes": found.writes,
+        "read_size": found.read_size_kb,
+        "write_size": found.write_size_kb,
+        "pairs": found.reads / found.writes,
+    }
+    evidence = [cite(stacked(rows), _PAGES, values, worst="write_kb_per_s")]
+    points = 1 + is_sustained(rows[0])
+    if array is not None:
+        origin: Values = {"origin": array.device.provenance.get("level", "the topology"), "array": array.name}
+        evidence.append(cite(None, f"{{origin}} states that {{array}} is {array.layout}", origin))
+        points += 2
+    else:
+        evidence.append(cite(None, _UNSTATED, values, weighs="against"))
+    if account is not None:
+        evidence.append(_totals(account))
+        points += 2
+    is_told = array is not None or account is not None
+    return RULE.finding(
+        confidence=grading.confidence(points, at_most="medium" if is_told else "low"),
+        severity="notice",
+        **grading.scope(rows[0], *names),
+        summary=say(_MEMBERS, values),
+        evidence=tuple(evidence),
+        refutes=("lsblk or mdadm showing that these disks are no members of a parity array",),
+        cannot_know=("what was asked of an array above them: capture its line as well",),
+    )
+
+
+def _totals(account: HostAccount) -> Evidence:
+    values: Values = {
+        "disks_write": account.disks_write,
+        "write": account.submitted_write,
+        "amplification": account.amplification,
+        "disks_read": account.disks_read,
+        "read": account.submitted_read,
+        "extra": account.extra_reads,
+    }
+    return cite(account.rows, _TOTALS, values, worst="write_kb_per_s")
+
+
+def _of_host(account: HostAccount, limits: Limits) -> Finding:
+    fit = account.parity(limits.most_disagreement / 100)
+    shares: Values = {"by_writes": 100 * fit[1].by_writes, "by_reads": 100 * fit[1].by_reads} if fit else {}
+    values: Values = {"amplification": account.amplification, "extra": account.extra_reads}
+    return RULE.finding(
+        confidence="low",
+        severity="info",
+        **grading.time_fields(account.rows, of_host=True),
+        summary=say(_HOST, values),
+        evidence=(
+            _totals(account),
+            cite(account.rows, _BOTH_FIT, shares),
+            cite(account.rows, "old releases of sar -b count md and dm beside their disks", weighs="against"),
+        ),
+        refutes=("lsblk showing no parity array on this host",),
+        cannot_know=("which device it is: sar -d, or iostat -x of the array and its members, would tell",),
+    )
 
 
 RULE = Rule(
