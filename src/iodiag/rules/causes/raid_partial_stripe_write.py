@@ -262,12 +262,9 @@ def _unseen(view: View, known: Sequence[Array], limits: Limits) -> Iterator[Find
 
 
 def _tells(account: HostAccount, limits: Limits) -> bool:
-    fit = account.parity(limits.most_disagreement / 100)
-    if fit is None:
-        return False
-    return (
-        fit[1].smaller >= limits.least_share / 100 and fit[1].by_writes <= 1 + limits.most_disagreement / 100
-    )
+    apart = limits.most_disagreement / 100
+    fit = account.parity(apart)
+    return fit is not None and fit[1].smaller >= limits.least_share / 100 and fit[1].by_writes <= 1 + apart
 
 
 def _candidates(
