@@ -1,0 +1,411 @@
+"""Some numbers of the capture cannot all be true.
+
+What it detects: values beyond any device, latencies without a request and reports in which several disks
+are busy for far more than all the time, whose length was measured wrongly (those samples are left out of
+every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
+contradict bytes and requests; requests per second that both size and svctm contradict (these two are
+believed); a latency of all requests outside of those of reads and writes; CPU shares
+that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
+move more than their disk.
+
+Why it matters: a conclusion is as good as its numbers. A counter that runs backwards, a column that slid
+and a mistyped paste all look like trouble with the storage.
+
+When it is wrong: kernels before 5.0 take the depth from what is in flight and the latency from what
+completes, so the two differ while a queue grows or drains, and on stacked devices always; there the
+depth is not held against the rates. Util slightly beyond 100 % is timer skew. Where the kernel in the
+banner is known to count the queue too low, that is told with its source; distributions port repairs back,
+so nothing is said by a version alone.
+
+References: block/genhd.c and diskstats of the Linux kernel; sysstat issues 187 and 355.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import beyond_whole
+from iodiag.analysis.host.cpu import is_impossible
+from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug, version_of
+from iodiag.analysis.view.request_columns import BROKEN_TIME, LITTLE, LITTLE_SLACK
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View, report_numbers
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import HALF_DIGIT
+from iodiag.table.table import Table, by_text, stacked
+
+_TOTALS_OF_TIME = ("reads", "writes", "all")
+_SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for all devices with impossible samples, one for each spoilt device, one for the CPU."""
+    clear: list[str] = []
+    silent: list[str] = []
+    slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
+    left_out: dict[str, Table] = {}
+    mistimed: tuple[Finding, ...] = ()
+    if view.left_out is not None:
+        is_mistimed = view.left_out["anomaly"] == BROKEN_TIME
+        left_out = dict(by_text(view.left_out[~is_mistimed], "device"))
+        mistimed = (_mistimed(view, view.left_out[is_mistimed]),) if is_mistimed.any() else ()
+    for series in view.devices:
+        dropped = left_out.get(series.name)
+        evidence = tuple(_of_device(view, series, dropped, limits))
+        if not evidence:
+            is_odd = stalled(series.samples).any() or _lacks_latency(series.samples)
+            (silent if is_odd else clear).append(series.name)
+        elif _share(dropped, series) >= limits.dropped / 100:
+            yield _finding([(series, evidence)], "notice", view.kernel)
+        else:
+            slight.append((series, evidence))
+    if slight:
+        yield _finding(slight, "info", view.kernel)
+    for name, rows in left_out.items():
+        if view.series(name) is None:
+            yield _unusable(name, rows)
+    yield from mistimed
+    shares = tuple(_of_cpu(view, limits))
+    if shares:
+        summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
+        yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
+    if silent:
+        reason = "requests are in flight and none, or none with a latency, completes"
+        yield RULE.undetermined(reason, *silent)
+    if clear or not (view.devices or left_out or mistimed or shares):
+        reason = "no number of it contradicts another by more than its kernel explains"
+        yield RULE.clear(reason, *clear)
+
+
+def _share(dropped: Table | None, series: DeviceSeries) -> float:
+    count = 0 if dropped is None else len(dropped)
+    return count / (count + len(series.samples))
+
+
+def _finding(
+    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, kernel: str | None
+) -> Finding:
+    first, evidence = found[0]
+    told = tuple(item for _, items in found for item in items)
+    is_of_queue = any(map(_is_of_queue, told))
+    bug = known_bug(kernel, "queue_depth", "too low") if is_of_queue else None
+    more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
+    return RULE.finding(
+        severity=severity,
+        confidence="high",
+        **scope(first.samples, *(series.name for series, _ in found)),
+        summary=f"{evidence[0].text}{more}.",
+        evidence=(*told, *of_bug(bug, kernel)),
+        references=(*RULE.references, *([bug.source] if bug else [])),
+    )
+
+
+def _unusable(name: str, rows: Table) -> Finding:
+    values: Values = {"device": name, "count": len(rows)}
+    return RULE.finding(
+        severity="notice",
+        confidence="high",
+        devices=(name,),
+        summary=say("{device}: none of its samples ({count}) can be true.", values),
+        evidence=(cite(rows, "samples left out: {count}, for " + str(rows["anomaly"][0]), values),),
+    )
+
+
+def _mistimed(view: View, rows: Table) -> Finding:
+    """One factor is wrong in all rates of a report; latencies and sizes are counts over counts."""
+    disk = view.samples("disk")
+    count, sound = (0 if part is None else len(np.unique(report_numbers(part)[0])) for part in (rows, disk))
+    most = float(rows.floats("util_pct").max())
+    values: Values = {"count": count, "all": count + sound, "most": most, "factor": most / 100}
+    text = (
+        "%util is far above 100 % on several disks at the same time "
+        + in_samples(count + sound, "count", "all")
+        + " (maximum {most} %): the tool measured the length of the sample wrongly, so all its rates, queue "
+        "depths and %util are at least {factor:.3g} times too high"
+    )
+    away = "samples left out: latencies and sizes alone are true in them"
+    return RULE.finding(
+        severity="notice",
+        confidence="high",
+        **scope(rows, *rows["device"].distinct()),
+        summary=say(text + ".", values),
+        evidence=(cite(rows, text, values, worst="util_pct"), cite(rows, away, values)),
+        remedy=(
+            "Capture again and time it with another clock: `date` around two snapshots of /proc/diskstats.",
+        ),
+    )
+
+
+def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: Limits) -> Iterator[Evidence]:
+    samples = series.samples
+    if dropped is not None:
+        for reason, rows in by_text(dropped, "anomaly"):
+            values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
+            yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
+    is_over = samples.floats("util_pct") - HALF_DIGIT > limits.most_util
+    if is_over.any():
+        over = samples[is_over]
+        values = {
+            "device": series.name,
+            "count": len(over),
+            "all": len(samples),
+            "most": float(over["util_pct"].max()),
+        }
+        text = "{device}: %util exceeds 100 % in {count} of {all} samples (maximum {most} %); "
+        text += "counted as 100 %"
+        latest = over.floats("latency_ms")
+        excess = (over.floats("util_pct") - 100) / 100 * weighted.lengths(over)
+        if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
+            values["latency"] = float(latest.max())
+            text += "; requests that end after {latency} ms do that, as their time is counted then"
+        yield cite(over, text, values, worst="util_pct")
+    yield from _of_parts(view, series)
+    yield from _of_uncounted(series)
+    yield from _of_rates(series)
+    yield from _of_nothing_in_flight(series)
+    yield from _of_depth(view, series, limits)
+    yield from _of_sizes(series, limits)
+    yield from _of_waits(series, limits)
+
+
+def _of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Depth against rates times latencies, where the kernel derives one from the other (5.0 and later).
+
+    A depth above them is time of flushes where the source has no column for these.
+    """
+    version = version_of(view.kernel)
+    if series.is_stacked or version is None or version < (5, 0):
+        return
+    samples = series.samples
+    ios, depth = samples.floats("ios_per_s"), samples.floats("queue_depth")
+    booked = ios * samples.floats("await_ms") / 1000
+    # each total is of whole ms, and depth and latency are rounded after that
+    ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
+    slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
+    beyond = (booked - depth > slack) & ~samples["is_idle"]
+    if np.count_nonzero(beyond) >= min(limits.least_samples, len(samples)):
+        rows = samples[beyond]
+        values: Values = {
+            "device": series.name,
+            "count": len(rows),
+            "depth": weighted.mean(rows, "queue_depth"),
+            "booked": float(np.mean(booked[beyond])),
+        }
+        text = (
+            "{device} shows {depth} in flight where rate times latency makes {booked} (such samples: {count})"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+
+
+def _is_of_queue(item: Evidence) -> bool:
+    """Whether a piece of evidence says that the queue is below rate times latency."""
+    return bool({"booked", "held"} & item.values.keys())
+
+
+def _of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
+    """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
+    samples = series.samples
+    moved = samples.floats("kb_per_s")
+    # a rate of a few kB over a long time has less than half a hundredth of a request per second
+    is_uncounted = (moved >= IDLE_KB_PER_S) & (samples.floats("ios_per_s") == 0)
+    if is_uncounted.any():
+        rows = samples[is_uncounted]
+        values: Values = {
+            "device": series.name,
+            "count": len(rows),
+            "all": len(samples),
+            "moved": weighted.mean(rows, "kb_per_s"),
+        }
+        text = (
+            "{device}: {count} of {all} samples move {moved} kB/s with no request completed: its driver "
+            "counts no requests, so queue, latency and %util mean nothing"
+        )
+        yield cite(rows, text, values, worst="kb_per_s")
+
+
+def _of_rates(series: DeviceSeries) -> Iterator[Evidence]:
+    """Requests per second that two other numbers contradict, which agree with each other."""
+    samples = series.samples
+    doubtful = samples.floats("doubtful_ios_per_s")
+    if (is_odd := np.isfinite(doubtful)).any():
+        rows = samples[is_odd]
+        values: Values = {
+            "device": series.name,
+            "count": len(rows),
+            "printed": float(doubtful[is_odd].mean()),
+            "rate": weighted.mean(rows, "ios_per_s"),
+        }
+        text = (
+            "{device}: {printed} requests/s are printed (such samples: {count}), where bytes by size and "
+            "%util by svctm both make {rate:.1f}: that is believed"
+        )
+        yield cite(rows, text, values, worst="util_pct")
+
+
+def _of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
+    """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
+    samples = series.samples
+    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    is_wrong = (held >= _LEAST_HELD) & (samples.floats("queue_depth") < 0.1 * held)
+    # what waited long may have been in flight before the sample; what is quick was within it
+    is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
+    is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
+    # of requests that are quick for a sample its ends cut next to nothing
+    longest = np.fmax(samples.floats("read_await_ms"), samples.floats("write_await_ms"))
+    is_instant = np.fmax(samples.floats("await_ms"), longest) <= 10 * weighted.seconds_or_one(samples)
+    is_wrong |= is_instant & (held >= 1) & (samples.floats("queue_depth") < LITTLE * held - LITTLE_SLACK)
+    if is_wrong.any() and not series.is_stacked:
+        rows = samples[is_wrong]
+        values: Values = {
+            "device": series.name,
+            "held": float(held[is_wrong].max()),
+            "depth": weighted.mean(rows, "queue_depth"),
+            "util": weighted.mean(rows, "util_pct"),
+        }
+        text = (
+            "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency "
+            "makes {held:.2f} in flight"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+
+
+def _of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
+    """Partitions that move more than the disk they are of: one of its counters has wrapped."""
+    beyond = beyond_whole(view, series)
+    if beyond is not None:
+        parts, own = beyond
+        values: Values = {"device": series.name, "parts": parts, "own": own}
+        text = (
+            "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
+        )
+        yield cite(series.samples, text, values, worst="kb_per_s")
+
+
+def _lacks_latency(samples: Table) -> bool:
+    """Whether requests complete without a latency while several are in flight."""
+    return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
+
+
+_LEAST_HELD = 0.2
+"""Requests in flight by rate and latency that no rounding of the depth hides."""
+
+
+def _of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Printed sizes against bytes per request; far apart, not by rounding."""
+    samples = series.samples
+    if "request_size_kb" not in samples:
+        return
+    printed, derived = samples.floats("request_size_kb"), samples.floats("size_kb")
+    apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
+    least = min(limits.least_samples, len(samples))
+    if np.count_nonzero(apart) < least:
+        return
+    apart &= (samples.floats("ios_per_s") >= 20) & (samples.floats("kb_per_s") >= 256)
+    if np.count_nonzero(apart) >= least:
+        rows = samples[apart]
+        values: Values = {
+            "device": series.name,
+            "count": len(rows),
+            "printed": weighted.mean(rows, "request_size_kb"),
+            "derived": weighted.ratio(rows, "kb_per_s", "ios_per_s"),
+        }
+        text = "{device} shows {printed} kB per request where bytes by requests make {derived} "
+        text += "(such samples: {count})"
+        yield cite(rows, text, values)
+
+
+def _of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """The latency of all requests against those of reads and of writes, between which it lies.
+
+    Only where both completed requests: md and device-mapper may book time of a direction without any.
+    Discards have a latency of their own, which counts, too.
+    """
+    samples = series.samples
+    names = ("await_ms", "read_await_ms", "write_await_ms")
+    if any(name not in samples for name in names):
+        return
+    mixed, reads, writes = (samples.floats(name) for name in names)
+    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
+    part = limits.residual / 100
+    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
+    if outside.any():
+        outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
+        outside &= ~(samples.floats("discards_per_s") > 0)
+    if outside.any():
+        rows = samples[outside]
+        values: Values = {"device": series.name, "count": len(rows)}
+        values |= {name: float(rows.floats(name)[0]) for name in names}
+        text = (
+            "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
+            "{write_await_ms} ms (such samples: {count})"
+        )
+        yield cite(rows, text, values)
+
+
+_COARSEST_MS = 0.1
+"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
+
+
+def _of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
+    """CPU samples whose shares of time do not add up, or whose steal cannot be."""
+    parts = [rows for rows in (view.samples("cpu"), view.odd_cpu) if rows is not None and len(rows)]
+    if not parts or not set(_SHARES) <= (cpu := stacked(parts)).names.keys():
+        return
+    if (is_wrong := is_impossible(cpu)).any():
+        values: Values = {name: float(cpu[is_wrong].floats(name)[0]) for name in _SHARES}
+        values["count"] = int(np.count_nonzero(is_wrong))
+        text = (
+            "steal of {steal_pct} % beside {user_pct} % user, {system_pct} % system and {idle_pct} % idle is "
+            "no neighbour's doing: the counter is wrong (CPU samples: {count})"
+        )
+        yield cite(cpu[is_wrong], text, values, worst="steal_pct")
+    sums = np.sum([cpu.floats(name) for name in _SHARES], axis=0)
+    is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
+    if is_off.any():
+        text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
+        values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
+        yield cite(cpu[is_off], text, values)
+
+
+RULE = Rule(
+    id="counter-anomaly",
+    role="reading",
+    title="Some numbers of the capture cannot be true",
+    why="Conclusions from them would be about the counters, not about the storage.",
+    remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
+    to_clear=ToClear(requests=20, columns=("util_pct",)),
+    needs=Needs(
+        one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
+        or_unsound=True,
+    ),
+    thresholds={
+        "most_util": Threshold(102, "%", "util up to which it is timer skew", "up to 101.6 % on sound ones"),
+        "late": Threshold(1000, "ms", "answer that may belong to the sample before", "judgement"),
+        "residual": Threshold(
+            5,
+            "%",
+            "depth or latency apart from what others make of it",
+            "measured 0.1 to 2 % on sound captures",
+        ),
+        "least_samples": Threshold(
+            2, "samples", "samples that show it", "judgement: one of several may be a misprint"
+        ),
+        "size_ratio": Threshold(1.5, "x", "between printed and derived", "judgement: far beyond rounding"),
+        "cpu_slack": Threshold(
+            3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"
+        ),
+        "dropped": Threshold(20, "%", "samples left out that spoil a capture", "judgement"),
+    },
+    confirm=("cat /proc/diskstats; sleep 1; cat /proc/diskstats", "uname -r", "iostat -V"),
+    references=(
+        "https://docs.kernel.org/admin-guide/iostats.html",
+        "https://github.com/sysstat/sysstat/issues/355",
+    ),
+    detect=detect,
+)
