@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from iodiag.rules import all_rules, page
 from iodiag.rules.precedence import relations
 
 DOCS = Path(__file__).parent
+SAMPLES = DOCS.parent / "samples"
 NOTE = "<!-- made by docs/_generate.py: edit the code, not this page -->\n\n"
 MAN_NOTE = '.\\" made by docs/_generate.py: edit the code, not this page\n'
 KINDS = {TableFormat: "samples in text", ContextFormat: "context in text", FileFormat: "a whole file"}
@@ -209,18 +211,31 @@ COLLECTIONS = (
 )
 
 
+def verified_with(form: str) -> str:
+    """How many samples of a format its tool printed, and how many were written in its form."""
+    sidecars = (tomllib.loads(path.read_text(encoding="utf-8")) for path in SAMPLES.rglob("*.toml"))
+    found = [told["origin"] for told in sidecars if told.get("expect", {}).get("format") == form]
+    written = sum(origin.startswith("Written") for origin in found)
+    counts = ((len(found) - written, "printed by the tool"), (written, "written in its form"))
+    return ", ".join(f"{count} {how}" for count, how in counts if count) or "none: text in its tests"
+
+
 def formats_page() -> str:
     modules = formats.modules()
     parts = [
         "# Formats\n",
         "What a file is, is found from its content; one text may hold several of these.\n",
+        "The samples say how a format was verified: by output of its tool, or by text that was written in "
+        "the form of its documentation or source.\n",
     ]
     parts.append(
-        "| format | what is read | kind | releases | what is not read, and why |\n|---|---|---|---|---|"
+        "| format | what is read | kind | releases | samples | what is not read, and why |\n"
+        "|---|---|---|---|---|---|"
     )
     for module in modules:
         form = module.FORMAT
-        row = (f"[`{form.id}`](#{form.id})", form.title, KINDS[type(form)], form.releases, form.not_read)
+        name, verified = f"[`{form.id}`](#{form.id})", verified_with(form.id)
+        row = (name, form.title, KINDS[type(form)], form.releases, verified, form.not_read)
         parts.append("| " + " | ".join(cell(text) for text in row) + " |")
     parts.append(
         "\n## Collections\n\n"

@@ -19,6 +19,7 @@ from iodiag.cli import cli, command_names
 
 SEEDS = Path(__file__).parents[1] / "samples" / "seeds"
 LADDER = str(SEEDS / "util-ladder.txt")
+SLOW = str(SEEDS.parent / "cases" / "slow-member" / "iostat.txt")
 SAR = str(SEEDS / "raid5-small-writes-sar.txt")
 
 TWO_SAMPLES = """\
@@ -200,6 +201,12 @@ def test_fail_on_exits_with_one_when_met():
         (("analyze", LADDER, "--set", "util-sampling-bias.least_util=many"), 2, "not a number"),
         (("analyze", LADDER, "--config", "/nonexistent.toml"), 2, "/nonexistent.toml"),
         (("analyze", LADDER, "--since", "yesterdayish"), 2, "--since"),
+        (("analyze", LADDER, "--since", "12:44:40Z"), 2, "is not a time"),
+        (("analyze", LADDER, "--since", "2031-01-01"), 2, "the samples have no clock"),
+        (("analyze", SLOW, "--since", "2031-01-01"), 2, "in that time; there are samples of 20"),
+        (("analyze", LADDER, "--since", "14:00", "--until", "13:00"), 2, "no sample lies in that time"),
+        (("analyze", LADDER, "--device", "sdzz"), 2, "--device sdzz: no such device has samples; there are "),
+        (("compare", LADDER, LADDER, "--device", "sdzz"), 2, "no such device has samples"),
         (("analyze", LADDER, "--tz", "Mars/Olympus"), 2, "--tz"),
         (("analyze", LADDER, "-o", "report.xyz"), 2, "report.xyz"),
         (("analyze", LADDER, "-o", "/nonexistent/report.md"), 2, "/nonexistent/report.md"),

@@ -10,7 +10,7 @@ from iodiag.errors import IodiagError
 from iodiag.hosts.captures_to_hosts import assign_hosts
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Names, Options
-from iodiag.judging.run import judged, prepared
+from iodiag.judging.run import check_selected, judged, prepared
 from iodiag.model.capture import Capture, Source
 from iodiag.reading.captures import read_source
 from iodiag.reading.inputs import read_input
@@ -97,7 +97,7 @@ def analyze(
     `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
     of day. Findings that `ignore` means are listed apart and count for nothing. With `names` the report has
     pseudonyms: every sentence is composed of them. Raises ConfigError for
-    an unknown rule, threshold, time or zone.
+    an unknown rule, threshold, time or zone, and for devices or a time of which there are no samples.
     """
     options = Options(
         limits=limits or {},
@@ -112,7 +112,9 @@ def analyze(
         interval=interval,
         names=_judged_under(names),
     )
-    return _said(judged(*prepared(_read_all(captures), options), options), names)
+    joined, hosts = prepared(_read_all(captures), options)
+    check_selected(joined, hosts, options)
+    return _said(judged(joined, hosts, options), names)
 
 
 def compare(

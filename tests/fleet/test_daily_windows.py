@@ -55,6 +55,12 @@ def test_a_job_of_every_night_is_named_with_its_hours_and_its_last_day():
     assert "MB/s, usually 3." in report.to_html()
 
 
+def test_a_job_of_many_years_is_named_as_well():
+    days = tables.days_from(1500)
+    (window,) = fleet_of(at(hours(days), 2, 4, days=[day for n, day in enumerate(days) if n % 4])).windows
+    assert (window.seen, window.of) == (1125, 1500)
+
+
 def test_a_disk_that_only_the_backup_uses_counts_as_idle_in_the_hours_of_its_host():
     only = at(hours(device="sdb", direction="write"), 1, 2)
     report = fleet_of(hours(), only[only["hour"] == 1])

@@ -144,6 +144,18 @@ def sick_disk() -> list[str]:
     return [captures.iostat([{"sda": beside(25, 5600)}] * 3)]
 
 
+def no_memory() -> list[str]:
+    """Memory and swap used up while the kernel takes the CPUs."""
+    rows = (
+        ("kbmemfree kbmemused %memused kbbuffers kbcached", "91000 16686216 99.46 400 21000"),
+        ("kbswpfree kbswpused %swpused kbswpcad %swpcad", "0 1048572 100.00 90 0.01"),
+        ("runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15", "31 640 88.20 40.10 15.00"),
+        ("CPU %user %nice %system %iowait %steal %idle", "all 1.10 0.00 71.30 1.60 0.00 26.00"),
+    )
+    lines = [f"\n13:00:00 {header}\n13:10:00 {row}\n13:20:00 {row}" for header, row in rows]
+    return ["\n".join(["Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(8 CPU)", *lines, ""])]
+
+
 def no_idle_time() -> list[str]:
     cpu = {"%user": 60.0, "%system": 39.0, "%idle": 1.0}
     return [captures.iostat([{"sda": load(20, 0.5)}] * 20, cpu)]
@@ -220,6 +232,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "layer-added-latency": encrypted,
     "layer-iops-mismatch": "seeds/raid5-layers-iostat.txt",
     "low-concurrency-bound": "seeds/util-1-thread.txt",
+    "memory-exhausted": no_memory,
     "memory-pressure": waits_for_memory,
     "micro-burst-throttle": micro_bursts,
     "misaligned-io": misaligned,

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from iodiag.report import as_markdown, wording
 from iodiag.report.as_json import from_json
 from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
+from sample_files import SAMPLES, analyzed
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
 GITHUB = MarkdownIt("js-default", {"html": True}).enable("strikethrough")
@@ -274,3 +276,10 @@ def test_markdown_needs_no_heavy_library():
         "bad = {'matplotlib', 'jinja2', 'pandas', 'numpy', 'rich'} & set(sys.modules); assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_row_of_a_table_is_one_line():
+    lines = analyzed(SAMPLES / "cases" / "slow-member" / "iostat.txt").to_markdown(full=True).split("\n")
+    ends = [after for line, after in pairwise(lines) if line.startswith("| ") and not after.startswith("| ")]
+    assert len(ends) > 5
+    assert not any(ends)

@@ -234,7 +234,7 @@ def test_killed_processes_are_evidence_of_memory_pressure(report_of):
 
 def test_without_a_log_it_does_not_apply_and_a_quiet_log_clears(report_of):
     assert {status for status, _ in outcomes(report_of(capture()))} == {"not_applicable"}
-    quiet = log("e1000e 0000:00:19.0 eth0: NIC Link is Up 1000 Mbps Full Duplex")
+    quiet = log("sd 2:0:0:0: [sdb] Attached SCSI disk")
     ((status, reason),) = outcomes(report_of(capture(), quiet))
     assert status == "clear"
     assert "lines read: 1" in reason
@@ -266,3 +266,30 @@ def test_a_server_that_does_not_respond_is_named_and_no_disk(report_of):
 def test_lines_of_a_flood_are_all_counted(report_of):
     (finding,) = found(report_of(capture(), log(*[RESET] * 500)))
     assert "500 lines of the kernel's log on sdb then" in finding.evidence[0].text
+
+
+LOST = "Nov 20 13:00:14 box multipathd: lunb: remaining active paths: "
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        (LOST + "0\n", "critical"),
+        (LOST + "0\n" + LOST + "3\n", "notice"),
+        (log("EXT3-fs (sdb1): error: remounting filesystem read-only"), "critical"),
+        (log("EXT3-fs (sdb1): error: remounting filesystem read-only", day="Nov 18"), "warning"),
+    ],
+)
+def test_where_nothing_is_written_any_more_is_critical(report_of, text, severity):
+    (finding,) = found(report_of(iostat([{"sdb": CALM}] * 20), text))
+    assert finding.severity == severity
+
+
+def test_one_path_of_several_that_is_left_is_no_trouble_by_itself(report_of):
+    assert found(report_of(capture(), LOST + "3\n")) == []
+
+
+def test_a_log_of_which_nothing_is_known_clears_nothing(report_of):
+    ((status, reason),) = outcomes(report_of(capture(), log(*["eth3: link becomes ready"] * 9)))
+    assert status == "undetermined"
+    assert "none of the 9 lines" in reason

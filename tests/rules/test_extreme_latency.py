@@ -322,3 +322,33 @@ def test_what_may_stand_on_a_device_that_takes_longer_is_its_victim(report_of, w
 def test_one_volume_of_many_on_a_busy_disk_is_not_what_is_slow(report_of, beside, severity):
     sample = {"dm-0": load(4.0, 222, size=56, depth=1.1, util=99.8), **beside}
     assert only(report_of(iostat([sample]), rules=[RULE])).severity == severity
+
+
+HEADER = "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ("sdq 6.31 504.80 260.00 80.00 0.00 0.00 0.00 0.00 1.64 3.10", "undetermined"),
+        ("sdq 0.63 50.40 900.00 80.00 0.00 0.00 0.00 0.00 0.57 30.00", "notice"),
+        ("sdq 0.63 50.40 2400.00 80.00 0.00 0.00 0.00 0.00 1.51 99.00", "critical"),
+        ("sdq 6.31 504.80 4260.00 80.00 0.00 0.00 0.00 0.00 26.88 3.10", "notice"),
+    ],
+    ids=["a burst", "hardly any requests", "not since boot", "seconds"],
+)
+def test_a_lone_report_of_an_idle_device_may_be_bursts_or_since_boot(report_of, row, status):
+    report = report_of(HEADER + row + "\n", rules=[RULE, "first-report-since-boot"])
+    finding = only(report)
+    told = [o for o in report.outcomes if o.rule == RULE]
+    assert (finding.severity if finding else told[0].status) == status
+    if status == "undetermined":
+        assert "53 in flight while busy, 3.10 % of the time" in told[0].reason
+    assert not any(o.rule == "first-report-since-boot" and o.status == "clear" for o in report.outcomes)
+
+
+def test_a_burst_in_samples_that_are_idle_otherwise_clears_nothing(report_of):
+    burst = {"r/s": 10.0, "rkB/s": 400.0, "r_await": 320.0, "aqu-sz": 3.2, "%util": 4.0}
+    report = report_of(iostat([{"sda": load(80, 8)}] * 6 + [{"sda": burst}]), HDD, rules=[RULE])
+    assert only(report) is None
+    assert [(o.status, "bursts" in o.reason) for o in report.outcomes] == [("undetermined", True)]

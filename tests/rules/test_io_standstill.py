@@ -112,8 +112,9 @@ def dirty(rows, step):
         ([(120000, 4400)] * 4 + [(80, 1000)] * 8, 60, False),
         ([(120000, 1000)] * 4 + [(80, 4400)] * 8, 5, False),
         ([(80, 4400)] * 8 + [(120000, 4400)] * 4, 60, False),
+        ([(2_000_000, 2500)] * 10 + [(39_000, 1400)] * 8, 60, False),
     ],
-    ids=["collapsed", "slower", "all is written", "most is written", "not due yet", "before the load"],
+    ids=["collapsed", "slower", "all is written", "most is written", "not due yet", "before", "kept pace"],
 )
 def test_much_that_stays_dirty_while_hardly_any_is_written_is_held_above_the_disks(run, rows, step, is_told):
     (outcome,) = told(run(dirty(rows, step)))

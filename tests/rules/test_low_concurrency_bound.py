@@ -164,8 +164,10 @@ def test_few_callers_keep_a_device_busy_without_a_queue(report_of, device, rows,
     [
         [{"r/s": 0.2, "rkB/s": 0.8, "r_await": 3400.0, "aqu-sz": 1.0, "%util": 100.0}] * 3,
         [load(120, 8, util=95)] + [load(240, 8, util=96)] * 9,
+        [load(140, 8.5, util=93)] * 5,
+        [load(600, 0.1, util=45, depth=1.36) | {"w/s": 90.0, "wkB/s": 2700.0, "w_await": 14.5}] * 5,
     ],
-    ids=["few requests", "in one sample"],
+    ids=["few requests", "in one sample", "mostly one", "a slow writer beside quick reads"],
 )
 def test_what_shows_one_request_at_a_time_somewhere_is_not_cleared_of_it(run, rows):
     report = run(iostat([{"sda": row} for row in rows]))

@@ -211,6 +211,15 @@ def test_no_flush_at_all_does_not_clear_small_writes_one_at_a_time(report_of):
     assert outcome(calm).status == "clear"
 
 
+@pytest.mark.parametrize("context", ["", "NAME KNAME PKNAME TYPE\nsda sda  disk\nvg-log dm-1 sda lvm\n"])
+def test_a_layer_is_not_cleared_where_the_disk_with_the_same_writes_is_not(report_of, context):
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    numbers = "0.00 0.00 0.00 500.00 0.00 15000.00 60.00 14.00 28.00 0.00 28.00 1.94 97.00\n"
+    text = "\n".join([f"{header}sda {numbers}dm-1 {numbers}"] * 5)
+    report = report_of(text, *([context] if context else []), rules=[RULE], interval=1.0)
+    assert {o.devices: o.status for o in report.outcomes} == {("sda", "dm-1"): "undetermined"}
+
+
 def test_devices_that_count_no_flush_are_named_in_the_order_of_the_capture(report_of):
     names = [f"sd{letter}" for letter in "bcdefghi"]
     uncounted = SYNC | {"w_await": 0.95, "%util": 90.0, "w/s": 950.0, "wkB/s": 3800.0}

@@ -57,8 +57,16 @@ def test_one_request_at_a_time_is_clear(report_of):
         (row(100, 10.5, 100), "clear"),
         (row(60, 8, 50), "clear"),
         (row(586000, 0.05), "undetermined"),
+        (row(80, 4, 1), "undetermined"),
     ],
-    ids=["twice its svctm", "nearly two in flight", "one in flight", "half idle", "svctm rounds to none"],
+    ids=[
+        "twice its svctm",
+        "nearly two in flight",
+        "one in flight",
+        "half idle",
+        "svctm rounds to none",
+        "a printed queue too small",
+    ],
 )
 def test_overlap_is_never_cleared(report_of, sample, status):
     report = report_of(HEAD + sample, rules=[RULE])

@@ -107,6 +107,53 @@ def test_a_standstill_is_critical(run):
     assert finding.severity == "critical"
 
 
+STILL = {"%user": 0.5, "%system": 1.5, "%iowait": 97.9, "%idle": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "cpus", "severity"),
+    [
+        (load(90, 900, reads=0.7), STILL, 1, "critical"),
+        (load(90, 200, reads=0.7), STILL, 1, "warning"),
+        (load(90, 900, reads=0.7), STILL | {"%iowait": 55, "%idle": 43}, 1, "warning"),
+        (load(90, 900, reads=0.0), STILL, 1, "warning"),
+        (load(90, 900, reads=0.0), STILL, 4, "critical"),
+    ],
+    ids=[
+        "no work done",
+        "a fifth of a second",
+        "idle time is left",
+        "one task may write it",
+        "four CPUs wait",
+    ],
+)
+def test_a_queue_of_seconds_while_cpus_only_wait_is_a_standstill(run, row, cpu, cpus, severity):
+    text = re.sub(r"\(\d+ CPU\)", f"({cpus} CPU)", iostat([{"sda": row}] * 2, cpu))
+    (finding,) = found(run(text, lsblk(("sda", True))))
+    assert finding.severity == severity
+    assert ("iowait is 97.9 %" in finding.summary) == (cpu == STILL)
+
+
+@pytest.mark.parametrize(
+    ("context", "severity"),
+    [([], "critical"), ([vmstat([{"b": 0, "bo": 9000}] * 2)], "notice")],
+    ids=["not shown who waits", "nobody does"],
+)
+def test_writes_that_take_many_seconds_are_a_standstill_unless_nobody_waits(run, context, severity):
+    row = load(20, 15000, reads=0.0, size=400)
+    (finding,) = found(run(iostat([{"sda": row}] * 2, None), lsblk(("sda", True)), *context))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("most", "severity"), [(430.0, "critical"), (40.0, "warning")])
+def test_hundreds_of_tasks_in_the_load_average_are_a_standstill(run, most, severity):
+    queue = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    queue += f"13:00:05 1 900 {most:.2f} 9.00 9.00 40\n"
+    report = run(iostat([{"sda": load(90, 900, reads=0.7)}] * 2), lsblk(("sda", True)), queue)
+    (finding,) = found(report)
+    assert finding.severity == severity
+
+
 def test_steal_takes_from_the_confidence(run):
     cpu = {"%user": 40.0, "%steal": 30.0, "%idle": 30.0}
     text = iostat([{"sda": load(140, 450)}] * 20, cpu)
@@ -510,6 +557,13 @@ def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
 )
 def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
     (finding,) = found(run(iostat([{"sda": row}])))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("iowait", "severity"), [(50.0, "warning"), (2.0, "notice")])
+def test_a_stream_in_all_samples_is_not_held_against_itself(run, iowait, severity):
+    cpu = {"%user": 5.0, "%iowait": iowait, "%idle": 95 - iowait}
+    (finding,) = found(run(iostat([{"sda": stream(100, 90)}] * 3, cpu, cpus=16)))
     assert finding.severity == severity
 
 

@@ -84,3 +84,8 @@ def test_one_request_in_flight_in_all_samples_keeps_a_device_busy(report_of, dep
     assert bool(report.findings) is is_told
     if is_told:
         assert "in each sample with I/O: it was busy" in report.findings[0].summary
+
+
+def test_requests_quicker_than_a_tick_are_counted_in_full(report_of):
+    flash = {"r/s": 5000.0, "rkB/s": 40000.0, "r_await": 0.2, "aqu-sz": 1.0, "%util": 25.0}
+    assert not report_of(iostat([{"nvme0n1": flash}] * 8), rules=[RULE]).findings

@@ -103,6 +103,15 @@ def test_a_cache_that_comes_back_is_still_found(report_of):
     assert found(report_of(iostat(samples, step=2), rules=[RULE]))
 
 
+@pytest.mark.parametrize(
+    ("often", "is_told"), [(12, True), (3, False)], ids=["a stall", "every third sample"]
+)
+def test_a_wild_sample_hides_no_step_and_many_of_them_are_none(report_of, often, is_told):
+    slow = disk(write=14)
+    samples = [{"sda": slow if n >= 24 or n % often == 2 else disk()} for n in range(48)]
+    assert bool(found(report_of(iostat(samples, step=2), rules=[RULE]))) is is_told
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_samples_clear_nothing(report_of, count):
     report = report_of(capture(disk(), count=count), rules=[RULE])

@@ -105,7 +105,7 @@ def test_trouble_outside_the_storage_is_elsewhere():
 def test_what_cannot_tell_is_unknown_and_says_what_to_capture(text):
     report = report_of(text)
     assert report.verdict.state == "unknown"
-    assert "iostat -xt 5 12" in report.headline
+    assert "iostat -xt 1 60" in report.headline
 
 
 def test_averages_since_boot_cannot_tell():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Read captures and context, run the rules, write a report.")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT...")
 @report_options
 @user_errors
 def analyze(inputs: tuple[str, ...], **options: Any) -> None:

@@ -13,8 +13,8 @@ from iodiag.errors import ConfigError
 
 
 @click.command(short_help="Compare the same work before and after a change.")
-@click.argument("before", type=click.Path(), metavar="BEFORE")
-@click.argument("after", type=click.Path(), metavar="AFTER")
+@click.argument("before", type=click.Path(readable=False), metavar="BEFORE")
+@click.argument("after", type=click.Path(readable=False), metavar="AFTER")
 @report_options
 @user_errors
 def compare(before: str, after: str, **options: Any) -> None:

@@ -21,7 +21,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @click.command(short_help="Write the normalised tables as CSV, JSON lines or Parquet.")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT...")
 @click.option("--table", metavar="NAME", help="The table to write; not needed where the input has one alone.")
 @click.option(
     "-o",

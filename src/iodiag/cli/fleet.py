@@ -22,7 +22,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
 
 
 @click.command(short_help="Judge many hosts' archives, in parallel, into a data set and one report.")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT...")
 @click.option(
     "-o",
     "--output",

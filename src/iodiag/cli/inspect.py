@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Say what is in a file, and what was not understood.")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT...")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")

@@ -15,7 +15,7 @@ from iodiag.comparison.headline import verdict
 from iodiag.comparison.settings import differences
 from iodiag.comparison.subjects import subjects
 from iodiag.judging.options import Options
-from iodiag.judging.run import judged, prepared
+from iodiag.judging.run import check_selected, judged, prepared
 from iodiag.model.capture import Capture, Source
 from iodiag.model.comparison import Comparison, Fate, FindingChange, Subject
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
@@ -51,6 +51,7 @@ def compare(before: Iterable[Capture], after: Iterable[Capture], options: Option
     sides = []
     for captures in (before, after):
         joined, views = prepared(captures, options)
+        check_selected(joined, views, options)
         sides.append(_Side(joined.sources, tuple(views), judged(joined, views, options)))
     return _compared(*sides)
 

@@ -71,9 +71,11 @@ def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
     if (seconds := parse_time(text)) is not None:
         return pd.Timestamp(seconds, unit="s")
     try:
-        return pd.Timestamp(text)
+        if text[:4].isdigit():  # pandas gives a clock without a date the date of today
+            return pd.Timestamp(text)
     except ValueError:
-        raise ConfigError(f"--{option} {text!r} is not a time; write 14:30, or 2026-11-20T14:30") from None
+        pass
+    raise ConfigError(f"--{option} {text!r} is not a time; write 14:30, or 2026-11-20T14:30")
 
 
 def zone(name: str | None) -> str | None:

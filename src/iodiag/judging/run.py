@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
 from iodiag.anonymize.collect_names import lone_words_of
+from iodiag.errors import ConfigError
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
@@ -37,6 +38,9 @@ T = TypeVar("T")
 MOST_BESIDE = 5
 """Peers and members whose samples a report holds beside those of its findings."""
 
+MOST_NAMED = 10
+"""Devices that are named where the one asked for is not there."""
+
 
 def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, list[View]]:
     """Captures joined by host, and what rules see of each host."""
@@ -56,6 +60,24 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
         interval_s=options.interval,
     )
     return joined, views(joined, selection)
+
+
+def check_selected(capture: Capture, hosts: Sequence[View], options: Options) -> None:
+    """Raise ConfigError where the time or the devices asked for leave nothing of what a capture has."""
+    tables = dict(capture.tables.each())
+    is_narrowed = options.since is not None or options.until is not None
+    if is_narrowed and tables and not any({*view.tables} - view.average_only for view in hosts):
+        spans = [(rows["time"].min(), rows["time"].max()) for rows in tables.values()]
+        known = [f"{first} to {last}" for first, last in spans if first and last]
+        what = f"there are samples of {known[0]}" if known else "the samples have no clock"
+        raise ConfigError(f"--since, --until: no sample lies in that time; {what}")
+    if options.devices and "disk" in tables and not any(view.devices for view in hosts):
+        names = tables["disk"]["device"].distinct()
+        if options.names:
+            names = [spelling for name in names for spelling in options.names.spellings(name)[:1]]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        asked, shown = ", ".join(options.devices), ", ".join(names[:MOST_NAMED]) + more
+        raise ConfigError(f"--device {asked}: no such device has samples; there are {shown}")
 
 
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:

@@ -205,6 +205,8 @@ def table_lines(table: TextTable) -> Iterator[str]:
         rule = ("---:" if at in table.numeric else "---" for at in range(len(table.head)))
         yield f"| {' | '.join(rule)} |"
         for row in table.rows:
-            yield f"| {' | '.join(inline(cell, in_table=True).strip() for cell in row)} |"
+            cells = (inline(cell, in_table=True).strip() for cell in row)
+            # a row is one line: what stands below each other elsewhere stands side by side here
+            yield f"| {' | '.join(cells)} |".replace("\n", " / ")
     if table.left_out:
         yield from ("", paragraph(wording.prose(table.left_out)))

@@ -31,7 +31,10 @@ _QUANTITIES: tuple[tuple[str, str], ...] = (
     (r"\buser\b|CPU", r"%?us(e?r)?"),
     (r"blocked", r"b|blocked"),
     (r"runnable|run queue", r"r|runq-sz"),
-    (r"swap", r"s[io]|pswp(in|out)/s"),
+    (r"swap", r"s[io]|pswp(in|out)/s|%swpused"),
+    (r"load average", r"ldavg-1"),
+    (r"kB are free", r"kbmemfree|%memused|free"),
+    (r"page cache", r"kbcached|cache"),
 )
 """What a sentence speaks of, and the columns that hold it, as every tool's header words call them."""
 

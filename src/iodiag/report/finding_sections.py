@@ -189,10 +189,12 @@ def _next_steps(report: Report) -> Iterator[Section]:
         blocks.append(Bullets(tuple(map(said, steps))))
     if finding.refutes:
         wrong = "; ".join(text.strip() for text in finding.refutes)
-        blocks.append(Paragraph((Span("What would refute it: "), *wording.prose(wrong))))
+        heading = (Span("What would refute it: "),) if steps else ()
+        blocks.append(Paragraph((*heading, *wording.prose(wrong))))
     if blocks:
         counted = wording.plural(len(blocks), "remark")
-        yield Section((Span("What else to do"),), tuple(blocks), pointer=counted)
+        title = "What else to do" if steps else "What would refute it"
+        yield Section((Span(title),), tuple(blocks), pointer=counted)
 
 
 def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Seen, is_lead: bool) -> Section:

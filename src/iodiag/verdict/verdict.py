@@ -16,6 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
+from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
@@ -63,6 +64,9 @@ REAL = SEVERITIES.index("warning")
 
 COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
 """Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
+
+_MOUNT_TOOLS = {"nfs_mounts": "nfsiostat 5 12", "cifs_mounts": "cifsiostat -t 5 12"}
+"""What samples the mounts that a table is of."""
 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
 """Tables that show whether anybody waits for I/O."""
@@ -345,10 +349,10 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     """Why the capture is not enough, and what to run."""
     averaged = [view for view in views if "disk" in view.average_only]
     known = {name for view in views for name in view.tables}
-    settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
+    settled_by = _MOUNT_TOOLS.get(next(iter(known)) if len(known) == 1 else "", "iostat -xt 1 60")
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
-        tables = ", ".join(sorted({name for view in views for name in view.average_only}))
+        tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
         return (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             "which say nothing about the present."
@@ -360,8 +364,8 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
         return (
             "This capture is not enough: of the disks it has only averages since boot or over a run"
             f"{_on_average(averaged)}{live}."
-        ), "Capture samples: `iostat -xt 5 12`"
-    more = "Capture more while it is slow: `iostat -xt 5 12` and, at the same time, `vmstat 5 12`"
+        ), "Capture samples: `iostat -xt 1 60`"
+    more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
     calm = _calm(views)
@@ -470,4 +474,15 @@ def _why(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return "it has no disk statistics" + "".join(f"; {say(*moved(paging))}" for paging in known[:1])
+    return f"it has no disk statistics{_timed(views)}" + "".join(
+        f"; {say(*moved(paging))}" for paging in known[:1]
+    )
+
+
+def _timed(views: Sequence[View]) -> str:
+    """What a tracer or a load tool measured of the slowest requests, as the end of a clause."""
+    measured = [one for view in views for one in measured_latencies(view)]
+    if not measured:
+        return ""
+    slowest = max(measured, key=lambda one: one.slowest_ms or one.p99_ms or one.mean_ms or 0.0)
+    return f", but {f'on {slowest.device} ' if slowest.device else ''}{slowest.text}"

@@ -41,6 +41,11 @@ def test_a_number_with_decimals_is_no_cpu():
         f"{ROW} # 100% busy since 12:00",
         f"`sda` {NUMBERS}",
         f"*sda* {NUMBERS}",
+        f"{ROW}*",
+        f"*{ROW}*",
+        f"`{ROW}`",
+        f"**{ROW}**",
+        f"{ROW}.",
         f"Fri Nov 20 12:00:01 UTC 2026 {ROW}",
         f"12:00:01 db1 {ROW}",
     ],
@@ -50,6 +55,18 @@ def test_marked_and_commented_rows(row: str):
     assert read.disk["device"].tolist() == ["sda"]
     assert read.disk["util_pct"].tolist() == [97.22]
     assert not read.unread
+
+
+@pytest.mark.parametrize("row", [f"*{SAR_ROW}*", f"_{SAR_ROW}_", f"`12:10:00` {SAR_ROW[9:]};"])
+def test_marks_at_both_ends_of_a_row_with_a_clock_are_none_of_its_numbers(row: str):
+    read = reading(f"{SAR}\n{row}\n")
+    assert read.disk["util_pct"].tolist() == [0.2]
+    assert not read.unread
+    assert reading(f"{VMSTAT}\n*{VMSTAT_ROW.strip()}*\n").tables["cpu"]["iowait_pct"].tolist() == [4]
+
+
+def test_a_mark_behind_a_number_that_lost_digits_does_not_make_it_whole():
+    assert reading(f"{HEADER}\n{ROW[:-1]}*\n").unread == [2]
 
 
 def test_a_time_in_front_of_a_row_is_its_own():

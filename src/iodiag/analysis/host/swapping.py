@@ -42,12 +42,12 @@ MINUTE_S = 60.0
 def room_kb(view: View, rows: Table) -> Floats:
     """Memory that is free, in buffers or cache in each of some rows; NaN where that is not shown."""
     names = ("free_kb", "buffers_kb", "cached_kb")
-    return np.asarray(np.sum([_beside(view, "memory", name, rows) for name in names], axis=0))
+    return np.asarray(np.sum([beside(view, "memory", name, rows) for name in names], axis=0))
 
 
 def swap_used_kb(view: View, rows: Table) -> Floats:
     """What lies in swap in each of some rows; NaN where that is not shown."""
-    return _beside(view, "swap", "used_kb", rows)
+    return beside(view, "swap", "used_kb", rows)
 
 
 def has_room(view: View, rows: Table) -> Mask:
@@ -59,7 +59,7 @@ def has_room(view: View, rows: Table) -> Mask:
     return np.asarray(room_kb(view, rows) > used + MINUTE_S * rows.floats("out_kb"))
 
 
-def _beside(view: View, table: str, column: str, rows: Table) -> Floats:
+def beside(view: View, table: str, column: str, rows: Table) -> Floats:
     """A column of a table of the host at the reports of some rows; NaN where it has none."""
     result, samples = np.full(len(rows), np.nan), view.samples(table)
     if samples is not None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import NOBODY, blocked, pressure
+from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.waiting import NOBODY, blocked, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
@@ -205,6 +206,23 @@ def disks_below(load: Load) -> Iterator[Evidence]:
 def mean_below(load: Load) -> float:
     """The mean busy time, in %, of the disks under a spread device."""
     return 100 * sum(disk.util for disk in load.below) / len(load.below)
+
+
+def held_cpus(view: View, load: Load) -> Iterator[Evidence]:
+    """That the CPUs mostly wait during the level and have no idle time, or the load average that shows it."""
+    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(load.level.rows))
+    if shares is not None and shares.is_held:
+        values: Values = {"iowait": shares.iowait, "idle": shares.idle}
+        text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
+        yield cite(shares.rows, text, values, worst="iowait_pct")
+    queue = rows_at(view, "queue", load.level.rows)
+    most = float(np.nanmax(queue.floats("load_1m"), initial=0)) if queue else 0.0
+    if most >= max(CROWDED_LOAD, 10 * (view.cpus or 0)):
+        yield cite(queue, "the load average is {load:.0f}", {"load": most}, worst="load_1m")
+
+
+CROWDED_LOAD = 100.0
+"""A load average of hundreds, and ten tasks per CPU: far more than the run queue of a busy host."""
 
 
 def waiters(view: View, load: Load) -> Iterator[Evidence]:

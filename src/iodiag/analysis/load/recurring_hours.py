@@ -114,10 +114,17 @@ def _recurring(hours: Hours, period: int, limits: Limits, looked: int, is_felt: 
             continue
         best = max(slots, key=lambda slot: (count[slot] / of[slot], of[slot]))
         k, n = int(count[best]), int(of[best])
-        tail = sum(math.comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
-        chance = tail * looked * period / len(slots)
+        chance = _tail(k, n, share) * looked * period / len(slots)
         if chance <= limits.chance:
             yield Window(hours, period, slots, k, n, chance)
+
+
+def _tail(k: int, n: int, share: float) -> float:
+    """P(X ≥ k) of n trials; in logarithms, as the coefficients of years are beyond any float."""
+    if share >= 1:
+        return 1.0
+    no, yes = math.log1p(-share), math.log(share)
+    return sum(math.exp(math.log(math.comb(n, i)) + i * yes + (n - i) * no) for i in range(k, n + 1))
 
 
 def _runs(slots: npt.NDArray[np.int64], period: int) -> list[tuple[int, ...]]:

@@ -209,7 +209,7 @@ def _sizes(disk: Table) -> Columns:
         columns[f"{way}_size_kb"] = _size(disk, f"{way}_kb_per_s", f"{way}s_per_s", own)
     ios, printed = disk.floats("ios_per_s"), disk.floats("request_size_kb")
     if np.isnan(printed).any():
-        moved = np.zeros(len(disk))
+        moved = _or_nothing(disk.floats("discard_kb_per_s"))
         for way in _DIRECTIONS[:2]:
             moved = moved + _or_nothing(columns[f"{way}_size_kb"]) * disk.floats(f"{way}s_per_s")
         printed = np.where(np.isnan(printed), _per(moved, ios), printed)
@@ -293,8 +293,8 @@ def _recounted(disk: Table) -> Table:
     """With the busy share from the depth where %util misses most of the time of one request at a time.
 
     Kernels 5.0 to 5.6 count a tick where a request starts or ends. A sample of the same rate, latency and
-    size shows it; or all samples do, with exactly one in flight on average: bursts of several that come to
-    just that in each of them would be chance.
+    size shows it; or all samples do, with exactly one in flight on average and a tick for each request at
+    the least: bursts of several that come to just that in each of them would be chance.
     """
     util, depth = disk.floats("util"), disk.floats("depth")
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)
@@ -302,7 +302,9 @@ def _recounted(disk: Table) -> Table:
     if not is_low.any():
         return disk
     codes = numbered(disk["device"])[0]
-    is_pinned = is_low & (np.abs(depth - 1) <= _PINNED) & (np.abs(disk.floats("queue_depth") - 1) <= _PINNED)
+    is_pinned = is_low & (util >= _LEAST_TICK_S * disk.floats("ios_per_s"))
+    for held in (depth, disk.floats("queue_depth")):
+        is_pinned &= np.abs(held - 1) <= _PINNED
     counts, active = (np.bincount(codes, weights=rows) for rows in (is_pinned, ~disk["is_idle"]))
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
@@ -327,8 +329,9 @@ def _are_as_sound(
     return found
 
 
-_PINNED, _LEAST_PINNED = 0.05, 3
-"""How far from one in flight the mean of one request at a time is, and the samples that are no chance."""
+_PINNED, _LEAST_PINNED, _LEAST_TICK_S = 0.05, 3, 0.9e-3
+"""How far from one in flight the mean of one request at a time is, the samples that are no chance, and the
+shortest tick (of 1000 Hz, but for rounding): quicker requests are counted in full."""
 
 _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1
 """Mean numbers in flight of one request at a time most of the time; times that %util falls short of it; and

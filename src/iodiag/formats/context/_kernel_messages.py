@@ -25,7 +25,7 @@ _ATA = r"ata(?P<ata>\d{1,3})(?:\.\d\d)?: "
 # what follows stands at the beginning of a word
 _SD = rf"(?:sd|scsi)[a-z]? {_HCTL}: (?:\[(?P<dev>\w{{1,32}})\] |(?!\[))(?:[^ ]{{0,80}} ){{0,14}}?"
 _BLOCK = rf", dev {_DEV}, (?:logical block|sector)"
-_ON = r"\(?(?:device )?(?P<dev>[\w!-]{2,64})\)?"
+_ON = r"\(?(?:device )?(?P<dev>[\w!-]{2,64})(?: state \w{1,8})?\)?"
 
 _QLA = rf"qla\w{{1,10}} {_PCI}(?:-\w{{4}})?:(?P<host>\d{{1,5}})?:? "
 _SMARTD = r"smartd Device: /dev/(?P<dev>\w{2,32}).{0,60}?"
@@ -202,24 +202,32 @@ _MAPPER: Messages = (
 _FILE_SYSTEMS: Messages = (
     "",
     (
-        ("file system", rf"EXT[234]-fs error {_ON}: "),
+        (
+            "file system down",
+            rf"(?:EXT[234]-fs:? (?:{_ON}: )?(?:error: )?[Rr]|R)emounting filesystem read-only",
+        ),
+        ("file system down", rf"BTRFS (?:info|error|critical):? {_ON}: forced readonly"),
+        (
+            "file system down",
+            rf"XFS {_ON}: (?:xfs_do_force_shutdown|.{{0,60}}?(?:[Ss]hutting|been shut) down)",
+        ),
+        ("file system down", r"xfs_force_shutdown\((?P<dev>[\w!-]{2,64}),"),
+        ("file system", rf"EXT[234]-fs error {_ON}(?:: | in )"),
         ("file system", rf"EXT[234]-fs (?:warning )?{_ON}: .{{0,80}}?I/O error"),
         (
             "file system",
-            rf"EXT[234]-fs {_ON}: (?:Remounting filesystem read-only|error count since|failed to convert)",
+            rf"EXT[234]-fs {_ON}: (?:error count since|failed to convert)",
         ),
         (
             "file system",
             rf"XFS {_ON}: (?:(?:[Mm]etadata |log )?I/O [Ee]rror|writeback error|(?:Metadata )?[Cc]orruption|"
-            r"Internal error|xfs_do_force_shutdown|.{0,60}?[Ss]hutting down)",
+            r"Internal error)",
         ),
-        ("file system", r"xfs_force_shutdown\((?P<dev>[\w!-]{2,64}),"),
         ("file system", rf"BTRFS:? (?:error|critical):? {_ON}"),
         (
             "file system",
             rf"BTRFS warning {_ON}: (?:.{{0,60}}?csum failed|checksum|lost page write|i/o error)",
         ),
-        ("file system", rf"BTRFS info {_ON}: forced readonly"),
         ("file system", r"BTRFS: lost page write due to I/?O error on /dev/(?P<dev>[\w!-]{2,64})"),
         ("file system", r"Aborting journal on device (?P<dev>dm-\d{1,7}|[a-z][\w!]{1,31})"),
         (
@@ -238,6 +246,9 @@ _SERVERS: Messages = (
         ("server down", r"CIFS:? VFS: (?:\\{1,4}|Server )(?P<dev>[\w.-]{1,128}) has not responded in"),
     ),
 )
+INVOKED = r"[^\s:]{1,16}(?: \S{1,15})? invoked oom-killer: "
+"""A task that needs a page which nothing can be reclaimed for: its name comes first."""
+
 _HOST_WIDE: Messages = (
     "",
     (
@@ -246,6 +257,7 @@ _HOST_WIDE: Messages = (
             r"INFO: task .{1,64}? blocked (?:for more than|in I/O wait for more than) \d{1,5} seconds",
         ),
         ("out of memory", r"(?:Out of memory|Memory cgroup out of memory): Kill"),
+        ("oom-killer", INVOKED),
         ("throttled", r"(?:mce: )?CPU\d{1,4}: (?:Core|Package) temperature above threshold"),
         ("throttled", r"CPU\d{1,4}: Temperature above threshold"),
         ("reset", r"usb (?P<usb>\d{1,3}-[\d.]{1,20}): reset \S{0,20}[sS]peed\b"),
@@ -261,6 +273,8 @@ _DAEMONS: Messages = (
         ),
         ("path down", r"multipathd checker failed path (?P<nums>\d{1,4}:\d{1,7}) in map"),
         ("path down", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is down"),
+        ("all paths down", r"multipathd (?P<dev>[\w.-]{1,128}): remaining active paths: 0\b"),
+        ("path up", r"multipathd (?P<dev>[\w.-]{1,128}): remaining active paths: \d"),
         ("path up", r"multipathd (?:(?P<nums>\d{1,4}:\d{1,7})|(?P<dev>sd\w{1,5}|nvme\w{1,12})): reinstated"),
         ("path up", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is up"),
         (
@@ -297,11 +311,22 @@ BEGINS: dict[str, tuple[Messages, ...]] = {
     **dict.fromkeys(("md/raid", "raid", "md"), (_MD, _ARRAYS)),
     "device-mapper": (_MAPPER,),
     **dict.fromkeys(
-        ("EXT", "XFS", "xfs_force_shutdown", "BTRFS", "Aborting", "JBD", "journal", "Buffer", "lost"),
+        (
+            "EXT",
+            "XFS",
+            "xfs_force_shutdown",
+            "BTRFS",
+            "Aborting",
+            "JBD",
+            "journal",
+            "Buffer",
+            "lost",
+            "Remounting",
+        ),
         (_FILE_SYSTEMS,),
     ),
     **dict.fromkeys(("nfs", "CIFS"), (_SERVERS,)),
-    **dict.fromkeys(("INFO", "Out", "Memory", "CPU", "mce", "usb", "mmcblk"), (_HOST_WIDE,)),
+    **dict.fromkeys(("INFO", "Out", "invoked", "Memory", "CPU", "mce", "usb", "mmcblk"), (_HOST_WIDE,)),
     **dict.fromkeys(DAEMONS, (_DAEMONS,)),
 }
 UNSTAMPED = (

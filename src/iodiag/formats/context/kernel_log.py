@@ -29,7 +29,7 @@ import numpy as np
 from iodiag.formats import clock as _clock
 from iodiag.formats.context import _kernel_devices as _devices
 from iodiag.formats.context._common import fact
-from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, UNSTAMPED, kind_of
+from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, INVOKED, UNSTAMPED, kind_of
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import EVENTS, Fact, SampleTable
@@ -78,12 +78,14 @@ _TELLS_TIME = (
 )
 _CLOCKS = ("audit", "type", "rtc_cmos", "rtc-efi")
 _LETTER = "[A-Za-z_/-]"
-_BEGIN = re.compile(_LETTER + "+")
+_BEGIN, _INVOKED = re.compile(_LETTER + "+"), re.compile(INVOKED)
 _PROGRAMS = (None, "kernel", *DAEMONS)
 _INTERESTING = frozenset((*BEGINS, *_devices.BEGINS, *_CLOCKS, "Linux"))
 # a host of containers logs of its network's devices, and of a port of USB nothing but a reset is an event
 _MORE = {"device": "device resource", "usb": r"usb [\d.-]+: reset"}
-_TELLING = rf"(?:{'|'.join(_MORE.get(begin, begin) for begin in sorted(_INTERESTING))})(?!{_LETTER})"
+_TELLING = (
+    rf"(?:(?:{'|'.join(_MORE.get(begin, begin) for begin in sorted(_INTERESTING))})(?!{_LETTER})|{INVOKED})"
+)
 _OWN = (
     rf"{_LEVEL}(?:{_BOOT_CLOCK}(?!{_THREAD}[^\S\n]*(?:[\w.-]{{1,253}} kernel: |{_TELLING}))"
     rf"|(?:{_CTIME}|{_HUMAN}|{_ISO})(?![^\S\n]*{_TELLING}))[^\n]*\n"
@@ -218,13 +220,15 @@ class _Boot:
 class _Log:
     """What was read so far: the events of earlier boots, lines by host, and the boot of each.
 
-    `is_kernels`: a line is the kernel's, or a daemon's that watches disks, and not of just any script.
+    `known`: lines that begin as what is looked for does. `is_kernels`: a line is the kernel's, or a daemon's
+    that watches disks, and not of just any script.
     """
 
     rows: list[_Row] = field(default_factory=list)
     hosts: Counter[str] = field(default_factory=Counter)
     boots: dict[str, _Boot] = field(default_factory=dict)
     is_kernels: bool = False
+    known: int = 0
 
     def read(self, lines: Lines, is_stamped: bool) -> int:
         """Take the lines of the log; how many they are."""
@@ -269,17 +273,19 @@ class _Log:
             return
         text = f"{program} {text.strip()}" if program in DAEMONS else text.strip()
         self.is_kernels |= program is not None
-        begin = _BEGIN.match(text)
-        if begin is None or begin[0] not in _INTERESTING:
+        word = _BEGIN.match(text)
+        begin = "invoked" if _INVOKED.match(text) else word[0] if word else ""
+        if begin not in _INTERESTING:
             return
         self.is_kernels = True
+        self.known += 1
         if text.startswith("Linux version "):
             self._settle(host)
             self.boots[host] = _Boot(_named(host), at)
         if host not in self.boots:
             self.boots[host] = _Boot(_named(host))
         boot, boot_s = self.boots[host], _uptime(match)
-        if found := boot.take(at, begin[0], text, boot_s):
+        if found := boot.take(at, begin, text, boot_s):
             line = lines[at - 1].number
             boot.keep(_Event(line, _stamp(match), boot_s, text[:_LONGEST_MESSAGE], *found))
 
@@ -356,6 +362,7 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
         events = sum(own.values())
         text = f"the kernel's log has {count} lines, {events} of them on trouble of a device"
         values: dict[str, float | str | None] = {"lines": float(count), "events": float(events)}
+        values["known"] = float(log.known)
         yield replace(fact("kernel-log", text, values, source, ends), host=host or None)
 
 

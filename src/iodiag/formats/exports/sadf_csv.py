@@ -134,6 +134,8 @@ def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
 
 def _is_damaged(lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame) -> Bools:
     """The rows whose last number is missing, or of which one has lost a decimal that all others have."""
+    import pandas as pd
+
     places = [_FRONT + at for at in plan.values_at]
     result: Bools = (fields[fields.shape[1] - 1] == "").to_numpy() & (places[-1:] == [fields.shape[1] - 1])
     _, kind, count = np.unique(
@@ -141,12 +143,12 @@ def _is_damaged(lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame) -
     )
     usual = int(np.argmax(count))
     wanted = [_decimals(word) for word in fields[places].iloc[int(np.argmax(kind == usual))]]
-    for row in np.flatnonzero(kind != usual).tolist():
+    odd = np.flatnonzero(kind != usual)
+    for place, decimals in zip(places, wanted, strict=True):
+        codes, words = pd.factorize(fields[place].iloc[odd])
         # names may hold points, and nan holds none
-        result[row] |= any(
-            _decimals(word) < decimals and not word.strip(" -").isalpha()
-            for word, decimals in zip(fields[places].iloc[row], wanted, strict=True)
-        )
+        is_less = [_decimals(word) < decimals and not word.strip(" -").isalpha() for word in words]
+        result[odd] |= np.array(is_less, dtype=np.bool_)[codes]
     return result
 
 

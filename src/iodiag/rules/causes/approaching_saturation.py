@@ -37,7 +37,7 @@ from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
-    clear = "busy, but far from its limit"
+    clear = "busy, without a queue that shows a limit to be near"
 
     def past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
         return _past(series, loads, limits)

@@ -55,6 +55,8 @@ from iodiag.table.table import Mask, Table, stacked
 OF_DEVICES = {
     "media error": "medium errors",
     "offline": "a device taken offline",
+    "all paths down": "the loss of all paths",
+    "file system down": "a file system made read-only or shut down",
     "md": "a failed array member",
     "file system": "file system errors",
     "I/O error": "I/O errors",
@@ -67,7 +69,7 @@ OF_DEVICES = {
 }
 """Kinds of events that are trouble of a device, the gravest first, and what the log is said to have."""
 
-LOSING = ("media error", "offline", "md", "file system")
+LOSING = ("media error", "offline", "md", "file system", "file system down")
 """Kinds after which data is lost or the next failure loses it, however long ago they were."""
 
 _LEAST_FOR_MEDIAN = 4
@@ -134,9 +136,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if hung := _hung(view, events):
         yield hung
     if not troubles:
-        lines = sum(log.number("lines") for log in logs)
+        lines, known = (sum(log.number(name) for log in logs) for name in ("lines", "known"))
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
-        yield RULE.clear(say(text, {"lines": lines}))
+        if not known:
+            text = "none of the {lines:.0f} lines of the kernel's log says anything that is known of devices"
+        said = say(text, {"lines": lines})
+        yield RULE.clear(said) if known else RULE.undetermined(said)
 
 
 def _troubles(view: View, events: Table) -> Iterator[Trouble]:
@@ -220,7 +225,7 @@ def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Fi
     often = " ({count} such stretches)" if len(own) > 1 else ""
     slow = "up to {latency:ms} per request, where {calm:ms} is usual" if worst.latency_ms > 0 else did
     return RULE.finding(
-        severity="warning",
+        severity=_severity(then, is_other=False) if "file system down" in then.kinds else "warning",
         confidence="high" if trouble.named and worst.share <= limits.share / 100 else "medium",
         devices=tuple(
             dict.fromkeys((worst.series.name, *(s.series.name for s in stretches), *trouble.named))
@@ -275,7 +280,10 @@ def _fact(view: View, trouble: Trouble) -> Finding:
 
 
 def _severity(trouble: Trouble, *, is_other: bool) -> Severity:
-    paths = [kind for kind in trouble.rows["kind"] if kind.startswith(("path", "server"))]
+    paths = [kind for kind in trouble.rows["kind"] if kind.startswith(("path", "all paths", "server"))]
+    if not is_other and ("file system down" in trouble.kinds or "all paths down" in paths[-1:]):
+        # nothing is written there any more, until somebody acts
+        return "critical"
     if set(trouble.kinds) & set(LOSING) or (paths and paths[-1].endswith("down") and not is_other):
         return "warning"
     return "info" if is_other else "notice"
@@ -331,6 +339,10 @@ _REMEDIES = {
     "sectors), and replace it when they grow.",
     "offline": "Check its power, slot and cable, then replace it; a rescan brings it back for a test alone.",
     "md": "Replace the member and let the array rebuild, after a look at its SMART data and cable.",
+    "all paths down": "Bring a path back (adapter, cable, SFP, zoning, port of the storage); then check the "
+    "file system, as writes were lost.",
+    "file system down": "Repair the device or path below first; then unmount the file system, check it and "
+    "mount it again: until then nothing is written to it.",
     "file system": "Repair the device below first; then check the backups, and the unmounted file system.",
     "link speed": "Replace or reseat the cable, or use another slot: the link became slower after errors.",
     "link down": "Reseat the cable or the drive, check its power, or use another slot or port.",
@@ -354,12 +366,12 @@ def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
         yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")
     if "server down" in kinds:
         yield "nfsiostat 5 3"
-    if "path down" in kinds:
+    if {"path down", "all paths down"} & set(kinds):
         yield "multipath -ll"
     if "link speed" in kinds or "link down" in kinds:
         yield "grep . /sys/class/ata_link/link*/sata_spd"
-    if "file system" in kinds:
-        rows = trouble.rows[np.asarray(trouble.rows["kind"] == "file system")]
+    if {"file system", "file system down"} & set(kinds):
+        rows = trouble.rows[np.asarray(trouble.rows["kind"].isin(["file system", "file system down"]))]
         if re.fullmatch(r"[\w-]+", rows["device"][0]):
             yield f"findmnt -o TARGET,FSTYPE,OPTIONS /dev/{rows['device'][0]}"
 

@@ -256,7 +256,7 @@ RULE = Rule(
         "rate": Threshold(80, "%", "of the first rate that is left in the end", "a load that ends is faster"),
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
-    confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),
+    confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M iflag=direct",),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/ebs-initialize.html",),
     to_clear=ToClear(samples=6, requests=200, columns=("kb_per_s", "await_ms|read_await_ms")),
     detect=detect,

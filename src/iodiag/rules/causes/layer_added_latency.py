@@ -181,7 +181,7 @@ _OF_LIMITS = (
 )
 _LIMIT_BELOW = "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them"
 _LIMITS_SET = (
-    "grep -s . /sys/fs/cgroup/*/io.max",
+    "grep -r . /sys/fs/cgroup --include=io.max",
     "grep -rs . /sys/fs/cgroup/blkio --include='blkio.throttle.*_device'",
 )
 

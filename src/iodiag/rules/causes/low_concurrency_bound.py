@@ -152,6 +152,12 @@ _TOO_FEW = (
 )
 
 
+_NEARLY = "one request was in flight most of the time that it was busy, and a second at times"
+_SLOW_WRITES = (
+    "one or two slow writes were in flight on average: whether a caller waits for each is not shown"
+)
+
+
 _BELOW = "fewer requests in flight than its busy time needs: one of the two was counted in ticks"
 
 
@@ -164,7 +170,16 @@ def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
     is_busy = util >= limits.least_util / 100
     if (is_busy & (np.abs(depth - busy) <= slack)).any():
         return _TOO_FEW
-    return _BELOW if (is_busy & ~samples["is_idle"] & (depth < busy - slack)).any() else ""
+    if (is_busy & ~samples["is_idle"] & (depth < busy - slack)).any():
+        return _BELOW
+    if (is_busy & (depth <= limits.mostly * busy)).any():
+        return _NEARLY
+    # whoever waits for slow writes shows in their number, whatever quick reads add to it
+    slow, size = samples.floats("write_await_ms"), samples.floats("write_size_kb")
+    held = samples.floats("writes_per_s") * slow / 1000
+    is_few = (held >= limits.least_depth) & (held <= limits.two)
+    is_few &= slow >= limits.slow_write + np.nan_to_num(size) / TRANSFER_KB_PER_MS
+    return _SLOW_WRITES if is_few.any() else ""
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
@@ -402,6 +417,7 @@ RULE = Rule(
         ),
         "least_share": Threshold(20, "%", "share of the time of such a state", "judgement: no odd sample"),
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
+        "mostly": Threshold(1.5, "requests", "in flight that are mostly one", "as util-false-alarm has it"),
         "few": Threshold(2, "samples", "samples of a pinned number", "by chance one in forty at eight"),
         "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
         "never_idle": Threshold(95, "%", "util of three random arrivals at once", "1 - e^-N, M/M/∞"),

@@ -330,7 +330,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 
 RULE = Rule(
     id="swap-thrash",
-    explains=(*WAITING, "latency-above-baseline"),
+    explains=(*WAITING, "latency-above-baseline", "memory-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",
     why="The disk is busy with pages that memory should hold; no disk is quick enough to stand in for it.",

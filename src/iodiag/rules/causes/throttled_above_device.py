@@ -46,7 +46,7 @@ _LIMITED = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device with a steady trickle that somebody waits for."""
-    found: dict[str, tuple[Plateau, tuple[Evidence, ...]]] = {}
+    found: dict[str, tuple[Plateau, tuple[Evidence, ...], tuple[Evidence, ...]]] = {}
     for series in view.devices:
         if not any((series.samples.floats(column) > 0).any() for column in ("depth", "util")):
             yield RULE.undetermined("nothing tells how many requests it holds", series.name)
@@ -58,9 +58,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if top is None:
             yield RULE.clear("no exactly steady rate at a short queue", series.name)
             continue
-        witnesses = tuple(_witnesses(view, series, top, limits))
-        if any(item.weighs == "for" for item in witnesses):
-            found[series.name] = (top, witnesses)
+        stated, witnesses = (tuple(tell(view, series, top, limits)) for tell in (_stated_limits, _witnesses))
+        if stated or any(item.weighs == "for" for item in witnesses):
+            found[series.name] = (top, stated, witnesses)
         else:
             reason = _OPEN if len(top.rows) > 1 else _ONCE
             yield RULE.undetermined(reason, series.name)
@@ -134,14 +134,18 @@ def _with_busy(series: DeviceSeries) -> Table:
     )
 
 
-def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
-    level = top.level
+def _stated_limits(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
+    """Limits of control groups that are the rate."""
     for fact in view.facts_of("cgroup"):
         if fact.word("device") and view.topology.canonical(fact.word("device")) == series.name:
             for column in _LIMITED:
                 limit, rate = fact.number(f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
+
+
+def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
+    level = top.level
     # who waits is asked first: whether others are busy takes a look at each of them
     if waiters := tuple(_waiters(view, level, limits)):
         others = [other for other in view.devices if other.name not in relatives(view, series.name)]
@@ -179,10 +183,15 @@ def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits
 
 
 def _finding(
-    series: DeviceSeries, top: Plateau, witnesses: tuple[Evidence, ...], below: tuple[str, ...]
+    series: DeviceSeries,
+    top: Plateau,
+    stated: tuple[Evidence, ...],
+    witnesses: tuple[Evidence, ...],
+    below: tuple[str, ...],
 ) -> Finding:
     level = top.level
-    points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
+    waits = sum(item.weighs == "for" for item in witnesses)
+    points = 1 + 2 * waits + 4 * bool(stated)
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -198,8 +207,11 @@ def _finding(
         confidence=confidence(points, at_most="high" if is_sustained(top.rows) else "medium"),
         **scope(top.rows, series.name, *below),
         summary=say(
-            "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight, "
-            "{latency} ms each, and yet tasks wait.",
+            ("The limit of a control group" if stated else "Something above {device}")
+            + " holds requests"
+            + (" to {device}" if stated else "")
+            + " back: {rate} {unit} exactly, {depth} in flight, {latency} ms each"
+            + (", and yet tasks wait." if waits else "."),
             values,
         ),
         evidence=(
@@ -209,10 +221,13 @@ def _finding(
                 "{latency} ms each and {util:.1f} % util",
                 values,
             ),
+            *stated,
             *witnesses,
         ),
         refutes=("the same rate of the same program without a quota",),
-        cannot_know=("what holds them: requests are counted only once they reach the block layer",),
+        cannot_know=()
+        if stated
+        else ("what holds them: requests are counted only once they reach the block layer",),
     )
 
 
@@ -246,7 +261,7 @@ RULE = Rule(
         "near": Threshold(2.5, "%", "distance of the rate from a stated limit", "sampling edges"),
     },
     confirm=(
-        "grep . /sys/fs/cgroup/*/io.max",
+        "grep -r . /sys/fs/cgroup --include=io.max",
         "systemctl show -p Id,IOReadIOPSMax,IOReadBandwidthMax '*.service' '*.slice'",
         "cat /proc/pressure/io",
     ),

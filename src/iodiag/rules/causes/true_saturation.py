@@ -11,6 +11,10 @@ What is said is of the direction that waits. Of a stack over one disk the lowest
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
 it falls short of a threshold by less than they differ.
 
+It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
+somebody may wait for them; or for half a second and more in a queue of eight and more while the CPUs do
+little but wait for I/O, or the load average is a hundred and more.
+
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
 When it is wrong: larger requests rightly take longer, so that only requests of like size and direction are
@@ -43,6 +47,7 @@ from iodiag.analysis.load.load_sentences import (
     both_ways,
     class_named,
     disks_below,
+    held_cpus,
     in_order,
     inflation,
     layers_above,
@@ -67,7 +72,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import streams_kb
+from iodiag.analysis.states.service_times import RANDOM_KB, streams_kb
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -111,12 +116,12 @@ def _finding(
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
-    above = tuple(layers_above(view, series, lead))
+    above, held = tuple(layers_above(view, series, lead)), tuple(held_cpus(view, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
         if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
-        "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
+        "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else _remedy(lead),
     }
     return RULE.finding(
         **fields | named,
@@ -124,6 +129,7 @@ def _finding(
         **scope(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
+        + "".join(f"; {item.text}" for item in held[:1])
         + ".",
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -133,6 +139,7 @@ def _finding(
             *parallelism(series, lead),
             *above,
             *disks_below(lead),
+            *held,
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
@@ -141,6 +148,11 @@ def _finding(
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _remedy(load: Load) -> tuple[str, ...]:
+    """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
+    return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
 
 
 def _told(
@@ -242,7 +254,23 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
         return "critical"
-    return "warning"
+    return "critical" if _stands_still(view, series, load, limits) else "warning"
+
+
+def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+    """Whether requests wait many seconds in a queue; or nearly one, and CPUs or the load show no work done.
+
+    Of writes one task alone may fill the queue, through the page cache.
+    """
+    level = load.level
+    is_lasting = level.util >= limits.full_util / 100 and 2 * len(level.rows) >= len(series.loaded)
+    if not is_lasting or level.depth < limits.hard_depth or level.latency_ms < limits.still_ms:
+        return False
+    if level.latency_ms >= limits.dead_ms:
+        return not is_unfelt(view, level.rows)
+    held = (float(item.values.get("iowait", 100.0)) for item in held_cpus(view, load))
+    is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
+    return is_crowd and any(share >= limits.still_iowait for share in held)
 
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
@@ -257,7 +285,10 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     if load.level.size_kb < limits.stream or not is_at_speed:
         return False
     cpu = view.cpu_at(load.level.rows)
-    others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
+    rest = series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])]
+    if cpu is not None and view.cpus is not None and not len(rest):
+        return not do_several_wait(view, load.level.rows)
+    others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
         # what the page cache merges, with a queue that a device takes at once, is written at its pace
         merges = weighted.ratio(load.level.rows, "write_merges_per_s", "writes_per_s")
@@ -350,6 +381,11 @@ RULE = Rule(
             "time in which no task got on for I/O that is critical",
             "judgement, on accounting/psi.rst",
         ),
+        "still_ms": Threshold(500, "ms", "latency at which work stands still", "judgement: half of seconds"),
+        "dead_ms": Threshold(
+            10_000, "ms", "latency at which it does whoever waits", "judgement: ten seconds"
+        ),
+        "still_iowait": Threshold(85, "%", "iowait that goes with it", "as swap-thrash: a seventh is left"),
         "least_idle": Threshold(
             10,
             "%",

@@ -61,7 +61,8 @@ SURE = 200
 """Writes after the step from which their mean is known to 7 %."""
 
 MISPLACED = 0.15
-"""Share of the writes of either level that may be on the other side of the middle: more is no step."""
+"""Share of the writes, or of the samples, of either level that may be on the other side of the middle: more
+is no step."""
 
 OUTLYING = 10.0
 """Times the median of its level from which a sample is a stall of its own: no level varies so much."""
@@ -167,8 +168,10 @@ def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | N
 
 
 def _without_outliers(rows: Table) -> Table:
+    """The samples of a level but for a few that are outlying: many of them belong to it."""
     cost = wait_per_kb(rows, "write")
-    return rows[cost <= OUTLYING * np.median(cost)]
+    is_out = cost > OUTLYING * np.median(cost)
+    return rows[~is_out] if is_out.sum() <= max(1, MISPLACED * len(rows)) else rows
 
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:

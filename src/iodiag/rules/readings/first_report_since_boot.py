@@ -58,7 +58,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host: what was left out, or that there is nothing else."""
     found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
     if not found:
-        yield RULE.clear("no report averages the time since boot")
+        is_open = any(len(s.samples) == 1 and s.samples.has("util_pct") for s in view.devices)
+        shown = (s.samples for s in view.devices)
+        is_open &= all(np.isnan([*d.floats("interval_s"), *d["time"].seconds()]).all() for d in shown)
+        if is_open:
+            yield RULE.undetermined(
+                "nothing shows how long the only report is: it may average the time since boot"
+            )
+        else:
+            yield RULE.clear("no report averages the time since boot")
         return
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)

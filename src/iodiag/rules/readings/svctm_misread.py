@@ -60,12 +60,18 @@ _OVERLAPS = "requests overlap in some sample, by their number in flight or by a 
 
 
 def _overlaps(series: DeviceSeries) -> bool:
-    """Whether in some sample more than one request was in flight, or took much longer than its svctm."""
+    """Whether in some sample more than one request was in flight, or took much longer than its svctm.
+
+    Rate times latency is the number in flight, too, where what is printed of it is too small.
+    """
     samples = series.loaded
     service, latency, depth = (samples.floats(name) for name in ("svctm_ms", "latency_ms", "depth"))
     is_several = depth >= AGREES * np.fmin(samples.floats("util"), 1.0)
     is_longer = latency >= AGREES * service + 2 * HALF_DIGIT
-    return bool(((depth >= 1) & (is_several | (service > 0) & is_longer)).any())
+    held = samples.floats("ios_per_s") * latency / 1000
+    is_held = held >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * HALF_DIGIT
+    is_overlapped = (depth >= 1) & (is_several | (service > 0) & is_longer)
+    return bool((is_overlapped | (service > 0) & is_held).any())
 
 
 def _contradicts(series: DeviceSeries) -> bool:

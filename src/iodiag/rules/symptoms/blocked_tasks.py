@@ -127,6 +127,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
+        title=RULE.title if is_direct else "The load average counts more tasks than can run",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(

@@ -13,9 +13,10 @@ pause as latency. A limiter that holds requests back makes any latency: volume-c
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
-where no task is blocked. Fewer than 50 requests in less than a fifth of the samples are a notice. It is
-critical where the device has no idle time in half of its samples and no load
-explains what it takes, unless nobody is seen to wait.
+where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
+report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is a
+burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
+load explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -56,15 +57,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
     found: dict[str, Table] = {}
     for series in view.devices:
-        is_extreme = extreme(series, limits)
-        if (
-            "disk" in view.average_only
-            and (is_extreme & ~(series.samples.floats("util") >= LEAST_BUSY)).any()
-        ):
-            yield RULE.undetermined(_IDLE, series.name)
+        is_extreme, is_idle = extreme(series, limits), ~(series.samples.floats("util") >= LEAST_BUSY)
+        is_burst = is_extreme & is_idle & ("disk" in view.average_only or _are_bursts(series, limits))
+        if is_burst.any() and ("disk" in view.average_only or not (is_extreme & ~is_burst).any()):
+            yield RULE.undetermined(_said_of_bursts(series.samples[is_burst]), series.name)
             continue
-        if is_extreme.any():
-            found[series.name] = series.samples[is_extreme]
+        if (is_extreme & ~is_burst).any():
+            found[series.name] = series.samples[is_extreme & ~is_burst]
         elif len(series.loaded):
             slow = _slow_for_one(series)
             reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
@@ -111,6 +110,32 @@ LEAST_BUSY = 0.05
 """Busy share of an average from which its mean queue tells of the queue while busy."""
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
+_MOSTLY_BUSY_PCT, _DEEP = 50.0, 4.0
+"""Busy share of no average since boot, and requests in flight while busy that are a burst, which the mean of
+a whole sample hides."""
+
+
+def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
+    """Where a mean over an idle sample is of a deep burst, whose line explains what its requests took."""
+    samples = series.samples
+    at_once = _in_line(samples, 0.0)
+    result = at_once >= _DEEP
+    for latency, size in _latencies(samples):
+        sane = limits.margin * at_once * sane_limit_ms(series, size) + _flushing(samples)
+        result &= ~(latency > np.fmin(sane, limits.seconds_ms))
+    return np.asarray(result)
+
+
+def _said_of_bursts(rows: Table) -> str:
+    """How deep the queue of bursts was, where it is known."""
+    at_once, latency = _in_line(rows, 0.0), rows.floats("latency_ms")
+    worst = int(np.nanargmax(np.where(np.isnan(latency), -1.0, latency)))
+    if not at_once[worst] >= _DEEP:
+        return _IDLE
+    values: Values = {"deep": float(at_once[worst]), "latency": float(latency[worst])}
+    values["busy"] = float(rows.floats("util_pct")[worst])
+    text = "bursts: {latency:ms} with {deep:.0f} in flight while busy, {busy} % of the time; samples of a "
+    return say(text + "second would show what one alone takes", values)
 
 
 def _slow_for_one(series: DeviceSeries) -> str:
@@ -156,15 +181,16 @@ def _flushing(samples: Table) -> Floats:
     return np.where(is_usual, 2 * flush, 0.0)
 
 
-def _in_line(samples: Table) -> Floats:
+def _in_line(samples: Table, least_busy: float = LEAST_BUSY) -> Floats:
     """Requests in line before one, at most: those in flight while busy, no more than were counted.
 
-    Where util misses time, the quotient of depth and util is larger than all requests of the sample.
+    Where util misses time, the quotient of depth and util is larger than all requests of the sample. Below
+    `least_busy` the mean in flight stands for it.
     """
     depth, util = samples.floats("depth"), samples.floats("util")
     by_latency = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
     depth = np.where(np.isnan(depth), by_latency, depth)
-    is_usable = (util >= 0.05) & np.asarray(samples["is_util_trusted"])
+    is_usable = (util >= least_busy) & (util > 0) & np.asarray(samples["is_util_trusted"])
     at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
     lengths = samples.floats("interval_s")
     most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
@@ -205,9 +231,15 @@ def _finding(
 
 
 def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limits) -> bool:
-    """Whether few requests took long, though not seconds, in few of many samples: nobody's day."""
-    is_short = len(rows) < limits.share / 100 * len(series.loaded) and requests < limits.moment
-    return bool(is_short and rows.floats("latency_ms").max() < limits.seconds_ms)
+    """Whether few requests took long, though not seconds, in few of many samples: nobody's day.
+
+    A lone report of unknown length of a device that was idle most of the time may average since boot.
+    """
+    is_lone = len(series.samples) == 1 and bool(np.isnan(rows.floats("interval_s")).all())
+    is_lone &= not weighted.mean(rows, "util_pct") >= _MOSTLY_BUSY_PCT
+    is_short = len(rows) < limits.share / 100 * len(series.loaded)
+    is_short &= bool(rows.floats("latency_ms").max() < limits.seconds_ms)
+    return bool((is_lone or is_short) and requests < limits.moment)
 
 
 def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:

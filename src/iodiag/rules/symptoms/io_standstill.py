@@ -53,29 +53,24 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _unwritten(view: View, limits: Limits) -> Finding | None:
     """Whether much stays dirty while hardly any of it is written, though far more was before."""
     memory, paging = view.samples("memory"), view.samples("paging")
-    if (
-        memory is None
-        or paging is None
-        or {"memory", "paging"} & view.average_only
-        or "dirty_kb" not in memory
-    ):
+    if memory is None or paging is None or {"memory", "paging"} & view.average_only:
+        return None
+    if "dirty_kb" not in memory:
         return None
     own, other = paired(memory, paging)
     memory, written = memory[own], paging.floats("pgpgout_kb_per_s")[other]
     dirty, moves = memory.floats("dirty_kb"), written >= limits.moves
     before = median(written[moves]) if moves.any() else 0.0
     is_still = (limits.collapse * written <= before) & (dirty >= limits.dirty * 1024)
+    is_still &= dirty >= limits.due * written  # else all of it is written by when it is due
     is_still &= (2 * dirty >= np.fmax.accumulate(dirty)) & np.logical_or.accumulate(moves)
     rows = max(windows(memory, is_still), key=len, default=memory[:0])
     if min(int(moves.sum()), len(rows)) < limits.samples or not rows.floats("interval_s").sum() >= limits.due:
         return None
     in_rows = np.isin(memory["line"], rows["line"]) & is_still
     values: Values = {"before": before / 1024, "now": float(written[in_rows].mean())}
-    values |= {
-        "dirty": float(rows.floats("dirty_kb").mean()) / 1024,
-        "count": len(rows),
-        "samples": len(memory),
-    }
+    values |= {"dirty": float(rows.floats("dirty_kb").mean()) / 1024}
+    values |= {"count": len(rows), "samples": len(memory)}
     values |= {"seconds": float(rows.floats("interval_s").sum())}
     text = "{dirty:.0f} MB stay dirty while {now:kb} are written, and {before:.1f} MB/s were before"
     return RULE.finding(

@@ -174,16 +174,17 @@ def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iter
         own = sizes[rows.lines]
         width = sizes[found.blocks.like(int(rows.block[0])).header]
         is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
-        for at in np.flatnonzero(is_short | (rows.lines == cut)).tolist():
+        suspects = np.flatnonzero(is_short | (rows.lines == cut)).tolist()
+        rows.numbers = rows.numbers.copy() if suspects else rows.numbers
+        others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
+        for at in suspects:
             line = text.line(int(rows.lines[at])).rstrip()
-            others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
             header = found.blocks.like(int(rows.block[at])).header
             is_whole = (place in shares and adds_up[at]) or (
                 not is_short[at] and len(line) in {*others, len(text.line(header).rstrip())}
             )
             if is_whole or not _WHOLE_NUMBER.fullmatch(line.split()[-1]):
                 continue
-            rows.numbers = rows.numbers.copy()
             rows.numbers[at, place] = np.nan
             reason = f"this line ends before its column does, so {column.raw} may be cut off; left out"
             number = int(text.numbers[rows.lines[at]])

@@ -24,6 +24,7 @@ _KERNEL_NAME = re.compile(
     r"|bcache|pmem|rbd|ubd|mmcblk|zd|emcpower|dasd|vx|sg|mtdblock)[\w!/]*\d\w*|dev\d+-\d+|(?:cciss|rd|ida)[/!]\S+"
 )
 _WORN = "*`'\"|"  # what a marked or quoted name wears
+_BEHIND = _WORN + "_,.;:!"  # and what may stand right behind the last number of a row
 
 
 class OneRow(NamedTuple):
@@ -55,6 +56,11 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     """
     words = line.split()
     layout = header.layout
+    if words and not (layout.key_at == "last" or layout.columns[-1].is_label):
+        # the emphasis of a text, or the end of a sentence; what a name wears is taken off where names are
+        if layout.key is None or layout.clock == "row":
+            words[0] = words[0].strip(f"{_WORN}_") or words[0]
+        words[-1] = words[-1].rstrip(_BEHIND) or words[-1]
     if not words or len(words) > _MOST_WORDS + len(layout.columns) or mixes_decimal_signs(words):
         return None
     size = len(layout.columns) + (layout.key is not None)

@@ -298,19 +298,19 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
 
 def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
     """The first reports of later phases whose numbers prove that the tool was started again for them."""
-    own = [stretches.report[run] for run in runs(stretches.phase)][1:]
-    found = [
-        reports[0]
-        for reports in own
-        if must_be_since_boot([_numbered_from(rows, reports) for rows in groups])
-    ]
-    return np.array(found, dtype=np.int64)
+    starts = stretches.report[[run.start for run in runs(stretches.phase)][1:]]
+    parts = zip(*(_by_start(rows, starts) for rows in groups), strict=True)
+    is_anew = [must_be_since_boot(own) for own in parts]
+    return np.array(starts[is_anew], dtype=np.int64)
 
 
-def _numbered_from(rows: RowGroup, reports: Ints) -> RowGroup:
-    """The rows of some reports, which are numbered from 0."""
-    own = _only(rows, reports)
-    return own._replace(report=own.report - reports[0])
+def _by_start(rows: RowGroup, starts: Ints) -> Iterator[RowGroup]:
+    """The rows from each of some reports to the next of them, numbered from 0."""
+    number = np.searchsorted(starts, rows.report, "right")
+    order = np.argsort(number, kind="stable")
+    edges = np.searchsorted(number[order], np.arange(len(starts)) + 1)
+    for start, own in zip(starts.tolist(), np.split(order, edges)[1:], strict=True):
+        yield rows._replace(report=rows.report[own] - start, items=rows.items[own], numbers=rows.numbers[own])
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
 from iodiag.analysis.measure import weighted
@@ -405,11 +406,20 @@ def _occupancy(series: DeviceSeries) -> float:
 
 
 def is_told(view: View, name: str, limits: Limits) -> bool:
-    """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes."""
+    """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes.
+
+    Of a stack its disks count them: those that lie below, or that are alike where nothing names any.
+    """
     series = view.series(name)
     if series is None or not (series.samples.floats("write_kb_per_s") > 0).any():
         return True
-    return (series.is_stacked and not series.is_untimed) or _tells_flushes(view, series, limits)
+    if not series.is_stacked or series.is_untimed:
+        return _tells_flushes(view, series, limits)
+    below = [found for leaf in view.topology.leaves(name) if (found := view.series(leaf.name))]
+    disks = [one for one in below if one is not series] or [
+        one for one in disks_of(view) if are_alike(series, one)
+    ]
+    return all(is_told(view, one.name, limits) for one in disks if not one.is_stacked)
 
 
 def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:

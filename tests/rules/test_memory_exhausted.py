@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+RULE = "memory-exhausted"
+GB = 1024 * 1024
+BANNER = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(8 CPU)\n"
+FULL, ROOMY = (100000, 100.0), (90000, 90.0)
+
+
+def capture(memory, swap, *, total=64 * GB, load=(), cpu=(), tps=()):
+    """`sar -r -S -q -u -b`: free and cached kB, used kB and % of swap, load, system and iowait."""
+    parts = []
+    rows = [f"{free} {total - free} 99.00 500 {cached} 9000 10.00" for free, cached in memory]
+    parts.append(("kbmemfree kbmemused %memused kbbuffers kbcached kbcommit %commit", rows))
+    rows = [f"{100000 * (used > 0) - used} {used} {share:.2f} 0 0.00" for used, share in swap]
+    parts.append(("kbswpfree kbswpused %swpused kbswpcad %swpcad", rows))
+    parts.append(
+        ("runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15", [f"2 300 {one:.2f} 9.00 5.00" for one in load])
+    )
+    shares = [f"all 1.00 0.00 {sy:.2f} {wa:.2f} 0.00 {99 - sy - wa:.2f}" for sy, wa in cpu]
+    parts.append(("CPU %user %nice %system %iowait %steal %idle", shares))
+    parts.append(("tps rtps wtps bread/s bwrtn/s", [f"{n:.2f} {n:.2f} 0.00 800.00 0.00" for n in tps]))
+    text = BANNER
+    for header, rows in parts:
+        text += f"\n13:00:00 {header}\n" if rows else ""
+        text += "".join(f"13:{n + 1:02}:00 {row}\n" for n, row in enumerate(rows))
+    return text
+
+
+def only(report):
+    return next((f for f in report.findings if f.rule == RULE), None)
+
+
+GONE = (150000, 20000)
+CALM = (30 * GB, 10 * GB)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"cpu": [(1, 0), (70, 1)], "load": [1, 210]}, ("critical", "high")),
+        ({"load": [1, 210]}, ("critical", "high")),
+        ({"cpu": [(2, 1), (5, 88)]}, ("critical", "high")),
+        ({"cpu": [(2, 1), (3, 1)], "load": [1, 2]}, ("notice", "high")),
+        ({}, ("warning", "high")),
+    ],
+    ids=["reclaim", "load", "iowait", "nobody waits", "nothing else is shown"],
+)
+def test_memory_and_swap_used_up_is_as_grave_as_what_it_costs(report_of, more, told):
+    finding = only(report_of(capture([GONE] * 2, [FULL] * 2, **more), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == told
+    assert "swap is full, in 2 of 2 samples" in finding.summary
+
+
+def test_the_verdict_is_not_storage_and_says_that_no_task_waits_for_disks(report_of):
+    shown = {"cpu": [(1, 1), (70, 1.5)], "load": [1, 210], "tps": [400, 40]}
+    report = report_of(capture([CALM, GONE], [(10, 0.01), FULL], **shown))
+    assert (report.verdict.state, report.verdict.rule) == ("elsewhere", RULE)
+    assert report.findings[0].severity == "critical"
+    texts = [item.text for item in report.findings[0].evidence]
+    assert any("do not wait for disks; these complete 40 to 400 requests/s" in text for text in texts)
+    assert "150,000 kB are free, 20,000 kB page cache" in texts[0]
+    assert texts[0].endswith("other samples have up to 40,960 MB free or in the page cache")
+
+
+@pytest.mark.parametrize(
+    ("memory", "swap", "total", "status"),
+    [
+        ([CALM] * 3, [FULL] * 3, 64 * GB, "clear"),
+        ([GONE] * 3, [ROOMY] * 3, 64 * GB, "undetermined"),
+        ([GONE] * 3, [(0, 0.0)] * 3, 64 * GB, "undetermined"),
+        ([(30000, 60000)] * 3, [FULL] * 3, GB, "clear"),
+        ([CALM], [FULL], 64 * GB, "undetermined"),
+    ],
+    ids=["cache is left", "swap has room", "no swap, no cost", "a small host with room", "one sample"],
+)
+def test_room_in_memory_or_swap_is_no_exhaustion(report_of, memory, swap, total, status):
+    report = report_of(capture(memory, swap, total=total), rules=[RULE])
+    assert only(report) is None
+    assert [outcome.status for outcome in report.outcomes] == [status]
+
+
+def test_a_small_host_and_one_without_swap_are_told_with_their_cost(report_of):
+    small = only(report_of(capture([(20000, 15000)] * 2, [FULL] * 2, total=GB), rules=[RULE]))
+    assert small.severity == "warning"
+    no_swap = capture([GONE], [(0, 0.0)], load=[95], cpu=[(80, 0)])
+    finding = only(report_of(no_swap, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("critical", "medium")
+    assert "there is no swap" in finding.summary
