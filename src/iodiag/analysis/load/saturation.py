@@ -803,8 +803,7 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     if not legs:
         return load._replace(reason=_unknown(load))
     if load.spindles == 1:
-        reason = "a single disk or card serves one request at a time: busy means busy"
-        return load._replace(reason=reason)
+        return load._replace(reason="a single disk or card serves one request at a time: busy means busy")
     if not load.parallel:
         reason = (
             "nothing says whether the device serves several requests at once (a volume may stand on one "

@@ -130,8 +130,7 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     if swapped_out > 10 * swapped_in:
         return _put_away(view, frame, limits)
     if swapped_in > 10 * swapped_out:
-        text = "pages come back from swap and none go out: memory was short, and is no longer"
-        return RULE.clear(text)
+        return RULE.clear("pages come back from swap and none go out: memory was short, and is no longer")
     values: Values = {"in_kb": swapped_in, "out_kb": swapped_out}
     text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
     return RULE.undetermined(say(text, values))

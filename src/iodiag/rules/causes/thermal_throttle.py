@@ -153,8 +153,7 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
 
 def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
     rows = stacked([one.fast, one.slow])
-    text = "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %"
-    yield cite(rows, text, values)
+    yield cite(rows, "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %", values)
     said: Values = {
         "depth": median(one.fast.floats("depth")),
         "depth_slow": median(one.slow.floats("depth")),

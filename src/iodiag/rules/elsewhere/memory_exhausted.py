@@ -28,7 +28,7 @@ from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB, KB_PER_MB
 from iodiag.table.table import Table
@@ -90,7 +90,6 @@ def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidenc
 
 def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> Finding:
     is_shown = view.cpu_all is not None or view.samples("queue") is not None
-    severity: Severity = "critical" if harm else "notice" if is_shown else "warning"
     cost = "; the load average reaches {load:.0f}; the kernel takes up to {system:.0f} % of CPU time"
     cost += ", and iowait is at most {iowait:.1f} %"
     text = "{room:.0f} MB of {total:.1f} GB are free or page cache and {swap}, "
@@ -103,7 +102,7 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     told += " and {full:.2f} % of swap"
     earlier = "; other samples have up to {most:.0f} MB free or in the page cache"
     return RULE.finding(
-        severity=severity,
+        severity="critical" if harm else "notice" if is_shown else "warning",
         confidence="high" if len(rows) > 1 else "medium",
         **time_fields(rows, of_host=True),
         summary=say(f"Memory is used up: {text}.", values),

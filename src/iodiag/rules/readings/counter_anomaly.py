@@ -76,11 +76,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
         yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
     if silent:
-        reason = "requests are in flight and none, or none with a latency, completes"
-        yield RULE.undetermined(reason, *silent)
+        yield RULE.undetermined("requests are in flight and none, or none with a latency, completes", *silent)
     if clear or not (view.devices or left_out or mistimed or shares):
-        reason = "no number of it contradicts another by more than its kernel explains"
-        yield RULE.clear(reason, *clear)
+        yield RULE.clear("no number of it contradicts another by more than its kernel explains", *clear)
 
 
 def _share(dropped: Table | None, series: DeviceSeries) -> float:

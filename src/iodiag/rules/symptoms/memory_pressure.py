@@ -72,8 +72,7 @@ def _of_reclaim(view: View, limits: Limits) -> Finding | Outcome:
     """What the kernel's search for free pages tells where neither pressure nor a disk is shown."""
     table = view.samples("paging")
     if table is None or view.devices or not table.has("steal_per_s"):
-        text = "no column says how long tasks waited for memory"
-        return RULE.not_applicable(text, missing=("pressure",))
+        return RULE.not_applicable("no column says how long tasks waited for memory", missing=("pressure",))
     direct, stolen = table.floats("scan_direct_per_s"), table.floats("steal_per_s")
     scanned = table.floats("scan_kswapd_per_s") + direct
     is_direct = direct >= limits.direct
