@@ -179,41 +179,28 @@ def max_over_min(rows: Table, column: str) -> float:
 
 @dataclass(frozen=True)
 class RateStep:
-    """The samples before and after one step of a rate; rates are medians, noise is robust."""
+    """The samples before and after one step of a rate."""
 
     quantity: rate_limits.Quantity
     before: Table = field(repr=False)
     after: Table = field(repr=False)
 
-    @property
-    def before_rate(self) -> float:
-        """The median rate before the step."""
-        return _median(self.before, self.quantity)
+    @cached_property
+    def rates(self) -> tuple[float, float]:
+        """The median rates before the step and after it."""
+        return _median(self.before, self.quantity), _median(self.after, self.quantity)
 
-    @property
-    def after_rate(self) -> float:
-        """The median rate after it."""
-        return _median(self.after, self.quantity)
+    @cached_property
+    def noises(self) -> tuple[float, float]:
+        """1.4826 times the median distances from them: the standard deviations of normal data."""
+        before, after = (rows.floats(self.quantity) for rows in (self.before, self.after))
+        high, low = self.rates
+        return 1.4826 * median(np.abs(before - high)), 1.4826 * median(np.abs(after - low))
 
     @property
     def unit(self) -> tuple[str, float]:
         """What its rates are told in, and how much of them that is."""
         return ("IOPS", 1.0) if self.quantity == "ios_per_s" else ("MiB/s", KB_PER_MB)
-
-    @property
-    def drop(self) -> float:
-        """How far the rate fell; negative where it rose."""
-        return self.before_rate - self.after_rate
-
-    @property
-    def noise_before(self) -> float:
-        """Robust standard deviation of the rate before the step."""
-        return _deviation(self.before, self.quantity)
-
-    @property
-    def noise_after(self) -> float:
-        """Robust standard deviation of the rate after it."""
-        return _deviation(self.after, self.quantity)
 
     @property
     def keeps_mix(self) -> bool:
@@ -240,9 +227,3 @@ def rate_step(samples: Table, quantity: rate_limits.Quantity, least: int) -> Rat
 
 def _median(rows: Table, column: str) -> float:
     return median(rows.floats(column))
-
-
-def _deviation(rows: Table, column: str) -> float:
-    """1.4826 times the median distance from the median: the standard deviation of normal data."""
-    data = rows.floats(column)
-    return 1.4826 * median(np.abs(data - median(data)))

@@ -64,10 +64,11 @@ def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
 
 def _is_step(step: RateStep, limits: Limits) -> bool:
     """Whether the rate fell to a flat level while demand, size and mix stayed and latency rose."""
+    high, low = step.rates
     return (
         step.ratio(step.quantity) <= 1 / limits.falls
-        and step.drop >= 3 * max(step.noise_before, step.noise_after)
-        and step.noise_after <= limits.flat / 100 * step.after_rate
+        and high - low >= 3 * max(step.noises)
+        and step.noises[1] <= limits.flat / 100 * low
         and step.ratio("at_once") >= limits.demand / 100
         and step.ratio("cost_ms") >= limits.slower
         and 1 / limits.same_size <= step.ratio("size_kb") <= limits.same_size
@@ -80,9 +81,8 @@ def _is_step(step: RateStep, limits: Limits) -> bool:
 def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limits: Limits) -> Finding:
     evidence = tuple(_evidence(step, limits))
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
-    unit, scale = step.unit
-    values: Values = {"device": series.name, "unit": unit}
-    values |= {"high": step.before_rate / scale, "low": step.after_rate / scale}
+    (unit, scale), (high, low) = step.unit, step.rates
+    values: Values = {"device": series.name, "high": high / scale, "low": low / scale, "unit": unit}
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="medium"),
@@ -102,7 +102,7 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
 
 def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     before, after = level_of(step.before), level_of(step.after)
-    (unit, scale), high, low = step.unit, step.before_rate, step.after_rate
+    (unit, scale), (high, low) = step.unit, step.rates
     values: Values = {
         "high": high / scale,
         "low": low / scale,
@@ -119,9 +119,9 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     )
     apart, of_ways = ways_of_both(step.before, step.after)
     yield cite(stacked([step.before, step.after]), text + apart, values | of_ways, worst="await_ms")
-    variation = 100 * step.noise_after / low
+    variation = 100 * step.noises[1] / low
     yield cite(step.after, "the low rate is flat: give or take {variation:.1f} %", {"variation": variation})
-    steady = 100 * step.noise_before / high
+    steady = 100 * step.noises[0] / high
     if steady <= limits.flat:
         yield cite(step.before, "so was the high one: {variation:.1f} %", {"variation": steady})
     for rows, rate in ((step.before, high), (step.after, low)):
