@@ -16,8 +16,7 @@ References: Linux Documentation/block (queue/nomerges, queue/scheduler); iostat(
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,27 +34,18 @@ LEAST_ARRIVING = 50.0
 """Requests per second before merging, below which a share of merges is chance."""
 
 
-@dataclass(frozen=True)
-class Merging:
-    """One direction (`read`, `write`) on one disk over some rows; what arrives is counted before merging."""
+class Merging(NamedTuple):
+    """One direction (`read`, `write`) on one disk over some rows; what arrives is counted before merging.
 
-    rows: Table = field(repr=False)
+    `requests` are those after merging and `merges` those that merged into others, per second; `kb` is what
+    they move, in kB/s.
+    """
+
+    rows: Table
     direction: str
-
-    @cached_property
-    def requests(self) -> float:
-        """Requests per second after merging."""
-        return weighted.mean(self.rows, f"{self.direction}s_per_s")
-
-    @cached_property
-    def merges(self) -> float:
-        """Requests per second that merged into others."""
-        return weighted.mean(self.rows, f"{self.direction}_merges_per_s")
-
-    @cached_property
-    def kb(self) -> float:
-        """What they move, in kB/s."""
-        return weighted.mean(self.rows, f"{self.direction}_kb_per_s")
+    requests: float
+    merges: float
+    kb: float
 
     @property
     def arriving(self) -> float:
@@ -107,7 +97,7 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
-    both = [Merging(series.samples, direction) for direction in ("read", "write")]
+    both = [_merging(series.samples, direction) for direction in ("read", "write")]
     most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
@@ -193,7 +183,12 @@ def _parts(series: DeviceSeries, direction: str) -> tuple[Merging, Merging] | No
     before = merged[inner] / arrived[inner]
     after = (merged[-1] - merged[inner]) / (arrived[-1] - arrived[inner])
     cut = LEAST_SAMPLES + int(np.argmax(before - after))
-    return Merging(rows[:cut], direction), Merging(rows[cut:], direction)
+    return _merging(rows[:cut], direction), _merging(rows[cut:], direction)
+
+
+def _merging(rows: Table, direction: str) -> Merging:
+    rates = (weighted.mean(rows, f"{direction}{what}_per_s") for what in ("s", "_merges", "_kb"))
+    return Merging(rows, direction, *rates)
 
 
 RULE = Rule(
