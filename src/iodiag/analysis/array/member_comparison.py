@@ -61,6 +61,11 @@ class Comparison:
     is_equal_load: bool
 
     @property
+    def slow_series(self) -> DeviceSeries:
+        """The slow one."""
+        return self.peers.devices[self.slow]
+
+    @property
     def window(self) -> Table:
         """The samples of the slow one."""
         return self.rows[self.slow]

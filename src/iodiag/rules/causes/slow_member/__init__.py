@@ -167,7 +167,7 @@ def _is_in_line(found: Comparison) -> bool:
         np.array([weighted.mean(own, name)]) for name in (found.latency, "ios_per_s", "util")
     )
     others = np.array([np.median(np.delete(busy, found.slow))])
-    slow = found.peers.devices[found.slow]
+    slow = found.slow_series
     return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
 
 
@@ -214,7 +214,7 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
 def _is_paid(case: Case, limits: Limits) -> bool:
     """Whether the wait is one that somebody feels, or the slow one has little idle time left for its set."""
     values = template_values(case.found)
-    slow = case.found.peers.devices[case.found.slow]
+    slow = case.found.slow_series
     added = float(values["latency"]) - float(values["others"])
     return is_felt(slow, added) or not float(values["util"]) < limits.busy
 
@@ -226,13 +226,13 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     points += bool(rest)  # another set of peers shows the same disk
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
-    said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
+    said += onset(first.found.slow_series, int(first.found.window["sample"].min()))
     said += reported(view, (disk,))
     values = template_values(first.found)
     values["slow"] = first.slow if first.slow == disk else f"{first.slow} on {disk}"
     is_paid = any(_is_paid(case, limits) for case in cases)
     severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
-    slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
+    slow, ratio = first.found.slow_series, float(np.median(first.found.ratios))
     if severity == "warning" and ratio >= limits.sibling_ratio and _is_dead(view, slow, first.found.window):
         severity = "critical"
     return RULE.finding(
