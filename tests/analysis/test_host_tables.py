@@ -43,6 +43,15 @@ def test_totals_count_each_byte_once(sample, context, leaves, rate):
     assert totals.summary["read_kb_per_s"]["median"] == pytest.approx(8 * rate)
 
 
+def test_without_a_disk_the_totals_are_those_that_sar_counts():
+    rows = "".join(f"13:0{n}:00 {90.0 * n:.2f} 60.00 30.00 800.00 400.00\n" for n in (1, 2, 3))
+    tables, report = tables_of(f"13:00:00 tps rtps wtps bread/s bwrtn/s\n{rows}")
+    assert (tables["totals"].devices, tables["totals"].samples) == ((), 3)
+    assert tables["totals"].summary["ios_per_s"]["median"] == 180
+    assert tables["totals"].summary["read_kb_per_s"]["max"] == 400
+    assert "### All disks" in report.to_markdown(full=True)
+
+
 def test_the_share_of_time_is_the_mean_of_the_disks():
     tables, _ = tables_of(iostat([{"sda": load(100, util=100.0), "sdb": load(50, util=20.0)}] * 3))
     assert tables["totals"].summary["util_pct"]["median"] == pytest.approx(60)

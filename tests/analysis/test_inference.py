@@ -264,3 +264,19 @@ def test_a_hundred_devices_and_many_reports_stay_bounded():
     rows = pd.concat([rows.assign(report=number) for number in range(600)], ignore_index=True)
     rows["read_kb_per_s"] = chance.uniform(0, 1e5, len(rows))
     assert infer(Table.of(rows), NONE) == ()
+
+
+@pytest.mark.parametrize(
+    ("late", "count", "stands_on"),
+    [(40.0, 12, ("sda",)), (40.0, 5, ()), (900.0, 12, ())],
+    ids=["requests at the ends of samples", "too few samples", "another load"],
+)
+def test_a_layer_whose_bytes_add_up_stands_on_the_disk(late, count, stands_on):
+    """A row of the disk is cut off, and some requests count in the next sample there."""
+    moved = [(100.0 * n, 400.0 + 30 * n) for n in range(1, count + 1)]
+    reports = [{"dm-1": (read, write), "sda": (read, write)} for read, write in moved]
+    reports[1]["sda"] = (moved[1][0], moved[1][1] - late)
+    reports[2]["sda"] = (moved[2][0], moved[2][1] + late)
+    del reports[-1]["sda"]
+    devices = found(*reports)
+    assert (devices["dm-1"].members if "dm-1" in devices else ()) == stands_on

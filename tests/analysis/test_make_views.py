@@ -198,3 +198,23 @@ def test_equal_tables_are_samples_in_one_run_or_where_their_cpu_rows_differ(iowa
     text = between.join(map(table.format, iowait))
     view = view_of(iodiag.read(io.BytesIO(text.encode()), name="a.txt"))
     assert len(view.series("sda").samples) == samples
+
+
+ONE_WAY = "Device: {way}/s {way}kB/s avgrq-sz avgqu-sz await {way}_await svctm %util\n"
+
+
+@pytest.mark.parametrize(("way", "rates"), [("r", "reads_per_s"), ("w", "writes_per_s")])
+@pytest.mark.parametrize(
+    ("row", "total"),
+    [
+        (
+            "sda 380.00 48640.00 256.00 0.17 0.93 0.93 0.45 17.10",
+            380.0,
+        ),  # its size and latency are all requests'
+        ("sda 380.00 48640.00 256.00 0.17 0.93 0.70 0.45 17.10", None),  # others have another latency
+    ],
+)
+def test_a_total_is_never_below_one_of_its_parts(way, rates, row, total):
+    disk = view_of(read(ONE_WAY.replace("{way}", way) + row + "\n", "iostat")).table("disk")
+    assert disk[rates].tolist() == [380.0]
+    assert disk["ios_per_s"].tolist() == [total if total else pytest.approx(np.nan, nan_ok=True)]

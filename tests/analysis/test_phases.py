@@ -61,3 +61,10 @@ def test_what_a_phase_is_called_may_name_anything_and_is_hidden():
     assert len(hidden.phases) == 2
     assert "server" not in hidden.to_json()
     assert "server" not in hidden.to_markdown()
+
+
+@pytest.mark.parametrize("second", ["$ iostat -x 1", f"Second:\n\n{HEADER}{row('sda', 512.3, 3)}\nThird:"])
+def test_commands_alone_and_more_than_two_runs_are_no_change(second):
+    text = analyzed(f"First:\n\n{BEFORE}\n{second}\n\n{AFTER}").to_markdown()
+    assert "Last to first" not in text
+    assert "## Before and after" not in text

@@ -262,7 +262,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "throttled-above-device": "cases/cgroup-limit",
     "true-saturation": "seeds/util-ladder.txt",
     "util-false-alarm": "cases/ssd-two-in-flight",
-    "util-sampling-bias": "iostat/12.0.3-x-dec0.txt",
+    "util-sampling-bias": "sar/9.0.4-io80-1170-i386-A.txt",
     "volume-cap": rising_queue,
     "write-cache-lost": "cases/lost-write-cache",
     "writeback-burst": "cases/writeback-burst",

@@ -97,6 +97,11 @@ def test_a_rate_that_size_and_svctm_contradict_is_not_believed(report_of, writes
     assert "2.99 s" not in told
 
 
+def test_a_request_in_a_hundred_seconds_is_no_rate_that_anything_contradicts(report_of):
+    row = "sdb 0.00 0.00 0.00 0.01 0.00 0.00 1.00 0.00 0.40 0.40 0.00\n"
+    assert not found(report_of((HEAD + row) * 3, rules=[RULE]))
+
+
 @pytest.mark.parametrize(
     ("counted", "wait", "is_told"),
     [(0.32, 0.7, True), (1.3, 0.7, False), (20.0, 80.0, False)],
@@ -227,3 +232,34 @@ def test_the_reports_beside_one_of_wrong_length_are_judged(report_of):
 def test_util_beyond_all_time_of_other_causes_leaves_no_report_out(report_of, samples):
     report = report_of(iostat(samples), rules=[RULE])
     assert not any("times too high" in finding.summary for finding in report.findings)
+
+
+OLD_HEAD = (
+    "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    "sdq 1.20 0.00 88.00 0.00 9223372036854775808.00 0.00 4611686018427387904.00 0.00 104811045873349725.00 "
+)
+
+
+@pytest.mark.parametrize(
+    ("others", "is_kept"),
+    [
+        ("5.02 57.00 8.20 72.16", True),
+        ("5.02 97.00 8.20 72.16", False),
+        ("5.02 57.00 2.20 72.16", False),
+        ("5.02 57.00 8.20 -72.16", False),
+    ],
+    ids=["all agree", "the latency is another", "the busy share is another", "it is below zero"],
+)
+def test_a_wrapped_counter_of_bytes_spoils_bytes_alone_where_the_others_agree(report_of, others, is_kept):
+    report = report_of(OLD_HEAD + others + "\n")
+    assert ("57 ms each, 72 % busy" in report.headline) == is_kept
+    told = [f.summary for f in report.findings if f.rule == "counter-anomaly"]
+    assert any("bytes and sizes are left out" in text for text in told) == is_kept
+
+
+@pytest.mark.parametrize(("kb", "is_told"), [(1900000.0, True), (81000.0, False)])
+def test_a_layer_that_moves_far_more_than_its_only_disk(report_of, kb, is_told):
+    equal = {"nvme0n1": load(500, 1, size=128), "dm-1": load(500, 1, size=128)}
+    beyond = {"nvme0n1": load(620, 1, size=128), "dm-1": load(20000, 1, size=4) | {"rkB/s": kb}}
+    report = report_of(iostat([equal] * 3 + [beyond]), rules=[RULE])
+    assert ("the only disk below it" in said(report)) is is_told

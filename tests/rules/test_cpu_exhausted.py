@@ -42,7 +42,7 @@ def test_a_moment_between_samples_that_wait_for_io_is_no_lasting_lack(report_of,
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
-        ({"id": 10, "us": 24}, "undetermined"),
+        ({"id": 10, "us": 44, "sy": 46}, "undetermined"),
         ({"wa": 20, "us": 14}, "undetermined"),
         ({"us": 5, "sy": 5, "st": 90}, "clear"),
         ({"us": 4, "sy": 4}, "undetermined"),
@@ -55,6 +55,32 @@ def test_other_shares_are_none(report_of, changes, status):
     assert [o.status for o in report.outcomes] == [status]
 
 
+ONE = {"r": 1, "us": 1, "sy": 50, "wa": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "one CPU of 2, if it has so many, may be full in the kernel: 51 % busy in 5 of 5 samples"),
+        ({"us": 24, "sy": 2}, "one CPU of 4, if it has so many, may be full: 26 %"),
+        ({"r": 6}, ""),
+        ({"us": 20, "sy": 20}, ""),
+        ({"wa": 30}, ""),
+    ],
+    ids=["the kernel", "a quarter", "many tasks", "no CPU's share", "waiting"],
+)
+def test_one_cpu_that_may_be_full_is_not_cleared(report_of, changes, said):
+    (outcome,) = report_of(vmstat([ONE | changes] * 5), rules=[RULE]).outcomes
+    assert outcome.status == ("undetermined" if said else "clear")
+    assert said in outcome.reason
+
+
+@pytest.mark.parametrize(("cpus", "is_told"), [(2, True), (8, False)])
+def test_the_share_of_one_is_that_of_the_known_number(report_of, cpus, is_told):
+    report = report_of(vmstat([ONE] * 5), rules=[RULE], cpus=cpus)
+    assert report.outcomes[0].reason.startswith("one CPU of 2 may be full") == is_told
+
+
 def test_work_that_gives_way_does_not_count(report_of):
     shares = {"%user": 10.0, "%nice": 80.0, "%system": 10.0, "%idle": 0.0}
     assert only(report_of(iostat([{"sda": {}}] * 5, shares), rules=[RULE])) is None
@@ -65,3 +91,41 @@ def test_a_full_device_is_never_hidden_by_it(report_of):
     report = report_of(iostat([{"sda": full}] * 10, {"%user": 60.0, "%system": 40.0, "%idle": 0.0}))
     assert only(report)
     assert report.verdict.state != "elsewhere"
+
+
+KERNEL = {"r": 7, "us": 17, "sy": 61, "id": 19, "wa": 3}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cpus", "told"),
+    [
+        ([KERNEL] * 3, None, "high"),
+        ([KERNEL] * 3 + [CALM] * 3, None, None),
+        ([KERNEL], 4, "medium"),
+        ([KERNEL], 8, None),
+        ([KERNEL], None, None),
+        ([KERNEL | {"wa": 20, "id": 2}] * 3, None, None),
+    ],
+    ids=["most samples", "half of them", "a run queue", "no run queue", "CPUs unknown", "tasks wait"],
+)
+def test_work_in_the_kernel_is_told_with_time_left(report_of, rows, cpus, told):
+    finding = only(report_of(vmstat(rows), rules=[RULE], cpus=cpus))
+    assert (finding.confidence if finding else None) == told
+    if finding:
+        assert finding.severity == "notice"
+        assert finding.summary.startswith("The CPUs work in the kernel, more than they wait: system 61 %")
+
+
+def test_few_samples_with_blocked_tasks_do_not_head_a_report_of_busy_cpus(report_of):
+    rows = [KERNEL | {"b": 4 if n in (3, 7) else 0, "bo": 90_000} for n in range(12)]
+    report = report_of(vmstat(rows))
+    assert report.headline.startswith("The CPUs work in the kernel")
+    assert {f.severity for f in report.findings if f.rule == "blocked-tasks"} == {"info"}
+
+
+def test_busy_cpus_are_never_no_visible_trouble(report_of):
+    shares = {"%user": 52.0, "%system": 37.0, "%iowait": 0.2, "%idle": 10.8}
+    row = {"r/s": 40.0, "rkB/s": 900.0, "r_await": 90.0, "aqu-sz": 3.6, "%util": 20.0}
+    report = report_of(iostat([{"sda": row}], shares))
+    assert "No trouble is visible" not in report.headline
+    assert report.headline.startswith("The CPUs are 89 % busy.")

@@ -73,3 +73,35 @@ def test_a_protected_cache_contradicts(report_of):
 def test_sources_without_flushes_do_not_apply(report_of):
     report = report_of(sar_d([{"sda": {"tps": 9.0, "wkB/s": 90.0}}] * 5), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+WRITES = {"w/s": 80.0, "wkB/s": 88000.0, "w_await": 30.0, "%util": 100.0}
+SILENT = {"%util": 100.0}
+
+
+def flushed(seconds):
+    return WRITES | {"w_await": 1200.0, "f/s": 1.0, "f_await": 1000.0 * seconds, "aqu-sz": 200.0}
+
+
+@pytest.mark.parametrize(
+    ("silent", "flush_s", "times", "expected"),
+    [
+        (18, 19.0, 2, ("warning", "high")),
+        (18, 19.0, 1, ("warning", "medium")),
+        (3, 4.0, 2, None),
+        (18, 2.0, 2, None),  # the flush fills too little of it
+    ],
+)
+def test_a_standstill_while_the_cache_is_flushed_is_told(report_of, silent, flush_s, times, expected):
+    rows = ([WRITES] * 9 + [SILENT] * silent + [flushed(flush_s)]) * times + [WRITES] * 9
+    found = findings(report_of(iostat([{"sda": row} for row in rows])))
+    assert [(f.severity, f.confidence) for f in found] == ([expected] if expected else [])
+
+
+def test_a_standstill_goes_before_the_few_samples_that_are_full(report_of):
+    rows = ([WRITES | {"aqu-sz": 20.0}] * 6 + [SILENT] * 18 + [flushed(19.0)]) * 2
+    busy = {"%iowait": 95.0, "%system": 5.0}
+    report = report_of(iostat([{"sda": row} for row in rows], cpu=busy))
+    assert "sda completed no request" in report.headline
+    clear = {(o.rule, name) for o in report.outcomes if o.status == "clear" for name in o.devices}
+    assert not {("hung-io", "sda"), (RULE, "sda")} & clear

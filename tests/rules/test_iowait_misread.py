@@ -57,6 +57,22 @@ def test_high_iowait_with_a_reason_is_none(report_of, samples, context):
     assert outcome(report).status == "clear"
 
 
+@pytest.mark.parametrize(
+    ("cpus", "row", "share"),
+    [
+        (8, READER, "12 %"),  # 7.5 tasks wait at least, and one of them for the disk
+        (1, READER, ""),
+        (2, {"r/s": 310.0, "rkB/s": 4960.0, "r_await": 0.45, "aqu-sz": 0.14, "%util": 21.0}, "7 %"),
+    ],
+)
+def test_what_all_devices_hold_is_the_most_that_can_wait_for_them(report_of, cpus, row, share):
+    text = iostat([{"sda": row, "dm-0": row}] * 20, cpu(94.0, 2.0), cpus=cpus)
+    finding = only(report_of(text, rules=[RULE]))
+    assert ("hardly time of the devices shown" in finding.summary) == bool(share)
+    assert share in finding.summary
+    assert bool(finding.devices) != bool(share)
+
+
 FEW = {"r/s": 210.0, "rkB/s": 1680.0, "r_await": 9.0, "aqu-sz": 1.9, "%util": 97.0}
 
 

@@ -56,3 +56,15 @@ def test_other_traffic_on_the_disks_is_left_out(report_of):
 def test_without_layers_it_asks_for_them(report_of):
     report = report_of(iostat([{"sda": {"r/s": 100.0, "rkB/s": 400.0}}] * 5), rules=[RULE])
     assert [o.missing for o in report.outcomes] == [("topology",)]
+
+
+def test_equal_bytes_pair_a_layer_with_the_only_disk_that_moves_them(report_of):
+    split = {"nvme0n1": {"r/s": 2000.0, "rkB/s": 8000.0}, "dm-3": {"r/s": 62.5, "rkB/s": 8010.0}}
+    merged = {"nvme0n1": {"r/s": 300.0, "rkB/s": 76800.0}, "dm-3": {"r/s": 19150.0, "rkB/s": 76600.0}}
+    runs = [split] * 2 + [merged] * 2
+    (finding,) = findings(report_of(iostat(runs), rules=[RULE]))
+    assert finding.devices == ("dm-3",)
+    assert "32 on another" in finding.summary
+    # of two disks with these bytes either may be the one
+    twins = [sample | {"nvme1n1": sample["nvme0n1"]} for sample in runs]
+    assert not findings(report_of(iostat(twins), rules=[RULE]))

@@ -184,12 +184,12 @@ def test_a_symptom_of_another_package_goes_below_the_causes_of_symptoms_on_its_d
 def test_a_rule_of_another_package_explains_and_replaces_what_it_names():
     ours = rule("ours", explains=("true-saturation", "no-such-rule"), replaces=("backlog-drift", "nor-this"))
     effects = [
-        finding(name, devices=("sda",)) for name in ("true-saturation", "backlog-drift", "flush-latency")
+        finding(name, devices=("sda",)) for name in ("true-saturation", "backlog-drift", "misaligned-io")
     ]
     found = ordered([*effects, finding("ours", devices=("sda",), role="cause")], [ours])
     assert [(f.rule, f.explained_by) for f in found] == [
         ("true-saturation", "ours"),
-        ("flush-latency", None),
+        ("misaligned-io", None),
         ("ours", None),
     ]
     assert found[-1].supersedes == ("backlog-drift",)

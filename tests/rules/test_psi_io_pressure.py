@@ -79,3 +79,5 @@ def test_minutes_in_which_nothing_gets_done_are_a_cost(report_of, minute, five, 
     finding = only(report_of(text, rules=[RULE]))
     assert finding.severity == severity
     assert ("over the last five minutes" in finding.summary) == (severity == "warning")
+    alone = only(report_of(text, vmstat([{"b": 1, "wa": 6}] * 5), rules=[RULE]))
+    assert alone.severity == ("notice" if severity == "warning" else "info")

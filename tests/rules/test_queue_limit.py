@@ -45,6 +45,12 @@ def test_near_misses_are_clear(run, rows):
     assert [o.status for o in run(rows, sysfs(128)).outcomes] == ["clear"]
 
 
+def test_loads_that_last_for_a_few_samples_show_no_free_queue(run):
+    rows = [held for depth in (12, 90, 40) for held in [load(2000, depth / 2, size=4)] * 3]
+    outcome = run(rows, sysfs(128)).outcomes[0]
+    assert (outcome.status, "no load lasts for 5 samples" in outcome.reason) == ("undetermined", True)
+
+
 @pytest.mark.parametrize("rows", [[load(128000, 1, size=4)] * 20, [load(1050, 9.5, size=128, reads=0)] * 6])
 def test_a_steady_depth_without_a_baseline_is_not_cleared(run, rows):
     outcome = run(rows, sysfs(128)).outcomes[0]

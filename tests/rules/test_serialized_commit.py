@@ -266,3 +266,32 @@ def test_flushes_are_told_where_reads_and_writes_are_not_apart(report_of, kernel
         assert (finding.severity, finding.confidence) == ("warning", "medium")
         assert finding.evidence[0].values["occupancy"] == pytest.approx(occupancy, abs=0.01)
         assert "requests/s of 6.5" in finding.evidence[1].text
+
+
+WITHOUT_FLUSHES = "Device: r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+CPU_FREE = "avg-cpu: %user %nice %system %iowait %steal %idle\n 40.1 0.0 18.2 11.3 0.0 30.4\n\n"
+
+
+def old_iostat(rates, devices=("sda",)):
+    reports = []
+    for rate in rates:
+        rows = (
+            f"{name} 0.00 {rate:.2f} 0.00 {14 * rate:.2f} 28.00 3.60 1.70 0.43 91.00\n" for name in devices
+        )
+        reports.append(f"{CPU_FREE}{WITHOUT_FLUSHES}{''.join(rows)}sdz" + " 0.00" * 9 + "\n\n")
+    return "".join(reports)
+
+
+@pytest.mark.parametrize(("rates", "is_flat"), [((2100, 2112, 2095), True), ((2000, 2300, 2700), False)])
+def test_sessions_in_commit_name_the_disk_that_takes_the_writes(report_of, rates, is_flat):
+    finding = only(report_of(old_iostat(rates), WAITING, rules=[RULE]))
+    assert finding.devices == ("sda",)
+    assert "sda takes nearly all writes" in finding.summary
+    assert ("as at a ceiling" in finding.summary) is is_flat
+    # a disk that is full at a flat rate has no room for more, however idle the CPU is
+    assert any("times the work fits" in item.text for item in finding.evidence) is not is_flat
+
+
+def test_of_two_disks_that_write_none_is_named(report_of):
+    finding = only(report_of(old_iostat((2100, 2112, 2095), ("sda", "sdb")), WAITING, rules=[RULE]))
+    assert finding.devices == ()

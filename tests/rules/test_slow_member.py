@@ -106,6 +106,11 @@ def test_disks_of_equal_rates_are_peers_but_prove_little(report_of):
     assert any("equal rates suggest it" in e.text and e.weighs == "against" for e in finding.evidence)
 
 
+def test_disks_that_were_captured_one_after_another_are_no_peers(report_of):
+    disks = [{disk: sample[disk]} for disk in DISKS for sample in run((12, 25, 60, 12))]
+    assert not findings(report_of(iostat(disks), rules=[RULE]))
+
+
 def test_a_leg_that_turns_slow_half_way_is_found(report_of):
     capture = iostat(run((12, 12, 12, 12), samples=200) + run((12, 12, 60, 12), samples=100))
     (finding,) = findings(report_of(capture, TREE.format(level="raid0"), rules=[RULE]))

@@ -260,7 +260,7 @@ BACK = {"b": 7, "swpd": 118000, "free": 1200, "buff": 32000, "cache": 10000, "si
 )
 def test_pages_that_only_come_back_are_missed_where_tasks_wait_for_nothing_else(report_of, changes, is_found):
     finding = only(report_of(vmstat([BACK | changes] * 9), rules=[RULE]))
-    assert (finding is not None) == is_found
+    assert (finding is not None and finding.severity == "warning") == is_found
     assert not is_found or finding.severity == "warning"
 
 
@@ -308,3 +308,51 @@ def test_single_pages_both_ways_are_possibly_swap(report_of, rows, context, is_t
     if finding is not None:
         assert (finding.severity, finding.confidence, finding.devices) == ("notice", "low", ("dm-2",))
         assert finding.confirm == ("swapon -s", "vmstat 1")
+
+
+FULL = {"swpd": 5_200_000, "free": 60_000, "buff": 9_000, "cache": 71_000, "si": 130, "bi": 140, "us": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [
+        ({}, True),
+        ({"si": 12, "bi": 12}, False),
+        ({"cache": 4_000_000}, False),
+        ({"swpd": 200_000}, False),
+    ],
+    ids=["it holds many times what memory could take", "hardly any comes back", "there is room", "little"],
+)
+def test_swap_that_stays_full_while_pages_come_back_is_overcommitted(report_of, changes, is_found):
+    report = report_of(vmstat([FULL | changes] * 9), rules=[RULE])
+    assert (only(report) is not None) == is_found
+    if is_found:
+        finding = only(report)
+        assert (finding.severity, finding.confidence) == ("notice", "medium")
+        assert "5.0 GB lie in swap, 0.1 GB of memory are free or cache" in finding.summary
+
+
+FREE = {"free": 240_000, "buff": 500_000, "cache": 70_000}
+
+
+def _sent(*kb, **changes):
+    rows, used = [], 40_000
+    for out in kb:
+        used += out
+        rows.append(FREE | {"swpd": used, "so": out, "bo": out, "bi": 7_000, "b": 1, "wa": 30} | changes)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [({}, True), ({"free": 21_000}, False), ({"buff": 5_000_000}, False), ({"si": 5_000}, False)],
+    ids=["much is free", "it would not fit", "free memory is at the watermarks", "pages are missed"],
+)
+def test_pages_that_go_out_though_memory_is_free_are_no_shortage(report_of, changes, is_found):
+    rows = _sent(18_000, 7_000, 5_000, 3_500, 9_000, 6_000, **changes)
+    finding = only(report_of(vmstat([FREE | {"swpd": 40_000}] * 6 + rows), rules=[RULE]))
+    told = finding is not None and "though at least 234 MB were free" in finding.summary
+    assert told == is_found
+    if is_found:
+        assert finding.severity == "notice"
+        assert not any("more memory" in text for text in finding.remedy)

@@ -338,8 +338,8 @@ CALM = two_ways((40, 200, 3), (300, 17, 1), 30)
 @pytest.mark.parametrize(
     ("rows", "said", "severity"),
     [
-        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is full in a burst, 1 s of samples: writes", "notice"),
-        ([CALM] + [FLOOD] + [CALM] * 2, "is full in a burst, 1 s of samples: writes", "notice"),
+        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is full: writes", "notice"),
+        ([CALM] + [FLOOD] + [CALM] * 2, "is full: writes", "notice"),
         ([{}] + [FLOOD] * 2 + [{}] * 2, "is full in a burst, 2 s of samples: writes", "notice"),
         ([CALM] * 2 + [FLOOD] * 5, "is full: writes", "warning"),
         ([CALM, FLOOD], "is full: writes", "warning"),
@@ -396,7 +396,7 @@ def test_a_mean_latency_is_that_of_a_direction_with_nearly_all_bytes_and_request
 
 def test_a_burst_without_a_clock_has_its_numbers(run):
     calm = [CALM | {"rrqm/s": 0.37 * n} for n in range(9)]
-    timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, *calm[4:]]])
+    timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, FLOOD | {"rrqm/s": 0.37}, *calm[4:]]])
     (finding,) = found(run(re.sub(r"(?m)^11/20/26 .*\n", "", timed)))
     assert "is full in a burst: writes of" in finding.summary
 
@@ -543,6 +543,13 @@ def test_of_an_equal_set_none_is_singled_out_by_a_hair(run, others, devices):
     findings = found(run(iostat([dict(zip(DISKS, rows, strict=True))])))
     assert {name for finding in findings for name in finding.devices} == devices
     assert findings[0].devices[0] == "sda"
+
+
+def test_what_is_far_slower_is_told_apart_however_many_are_between(run):
+    row = {f"sd{letter}": load(100, 60 * 1.4**n) for n, letter in enumerate("abcdef")}
+    findings = found(run(iostat([row] * 3, WAITED, cpus=16)))
+    assert len(findings) > 1
+    assert not any({"sda", "sdf"} <= set(finding.devices) for finding in findings)
 
 
 @pytest.mark.parametrize(

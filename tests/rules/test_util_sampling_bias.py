@@ -86,6 +86,15 @@ def test_one_request_in_flight_in_all_samples_keeps_a_device_busy(report_of, dep
         assert "in each sample with I/O: it was busy" in report.findings[0].summary
 
 
+def test_a_queue_printed_without_decimals_is_no_queue_of_zero(report_of):
+    head = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
+    row = "vda 143 6063 3073 19370 0 0 0 22 3 0 27\n\n"
+    text = "Linux 6.18.44 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + (head + row) * 4
+    report = report_of(text)
+    assert not {"util-sampling-bias", "counter-anomaly"} & {f.rule for f in report.findings}
+    assert " 0 in flight" not in report.headline
+
+
 def test_requests_quicker_than_a_tick_are_counted_in_full(report_of):
     flash = {"r/s": 5000.0, "rkB/s": 40000.0, "r_await": 0.2, "aqu-sz": 1.0, "%util": 25.0}
     assert not report_of(iostat([{"nvme0n1": flash}] * 8), rules=[RULE]).findings

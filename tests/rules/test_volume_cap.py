@@ -318,3 +318,61 @@ def test_what_runs_at_the_rate_of_a_device_that_is_held_is_not_cleared(report_of
     cleared = {(o.rule, name) for o in report.outcomes if o.status == "clear" for name in o.devices}
     assert not {name for _, name in cleared} & {"nvme2n1"}
     assert (RULE, "nvme3n1") in cleared
+
+
+READS_ALONE = "Device: r/s rkB/s avgrq-sz avgqu-sz await r_await svctm %util\n"
+PLAIN = (
+    "nvme0n1 611.30 78246.40 256.00 0.33 0.91 0.91 0.41 25.10\n"
+    "dm-0 611.30 78246.40 256.00 0.52 0.91 0.91 0.41 25.20\n"
+    "dm-2 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+)
+SPLIT = (
+    "nvme0n1 5000.00 20000.00 8.00 41.20 8.24 8.24 0.20 100.00\n"
+    "dm-0 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    "dm-2 156.40 20019.20 256.00 1.93 12.30 12.30 6.39 100.00\n"
+)
+
+
+def test_requests_that_a_layer_splits_use_up_the_limit(report_of):
+    """No topology is stated: equal bytes in the same sample pair the layer with the disk."""
+    text = (
+        f"A copy from the volume:\n\n{READS_ALONE}{PLAIN}\nNow from its snapshot:\n\n{READS_ALONE}{SPLIT}\n"
+    )
+    report = report_of(text)
+    (finding,) = found(report)
+    assert "5,000 IOPS" in finding.summary
+    assert "dm-2 asks for 128 kB at a time, and each is split into 32 of 4.0 kB" in finding.summary
+    assert "nomerges" in finding.remedy[0]
+    assert "nomerges" in finding.confirm[0]
+    # the only sample of its run is no burst, and the limit is what is full
+    assert not any("burst" in f"{one.title} {one.summary}" for one in report.findings)
+
+
+@pytest.mark.parametrize(
+    "above", [SPLIT.replace("20019.20", "14019.20"), SPLIT.replace("dm-2 156.40", "dm-2 4990.00")]
+)
+def test_other_bytes_or_as_many_requests_are_no_split(run, above):
+    (finding,) = found(run(f"From the snapshot:\n\n{READS_ALONE}{above}\n"))
+    assert "split" not in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "depth", "is_told"),
+    [
+        (16, 2500, 90, True),  # 39 MB/s, as in requests of 256 kB
+        (16, 2500, 2, False),  # no queue: as much as was asked for
+        (16, 1600, 90, False),  # a third less in small ones
+        (128, 312, 90, False),  # about as large
+    ],
+)
+def test_as_much_in_requests_of_quite_another_size_is_a_limit_of_throughput(
+    report_of, size, rate, depth, is_told
+):
+    noise = (-0.2, 0.1, 0.2, -0.1)
+    samples = [{"sdk": held(156, 60, size=256, jitter=each)} for each in noise]
+    samples += [{"sdk": held(rate, depth, size=size, jitter=-each)} for each in noise]
+    report = report_of(iostat(samples), rules=[RULE, "true-saturation"])
+    (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+    assert ("throughput is what is limited" in outcome.reason) == is_told
+    told = [e.text for f in report.findings for e in f.evidence]
+    assert any("throughput is what is limited" in text for text in told) == is_told

@@ -149,7 +149,7 @@ def test_writers_are_braked_where_too_much_is_dirty(report_of, dirty, blocked, f
 
 def test_without_writes_or_dirty_memory_it_does_not_apply(report_of):
     text = vmstat([{"bo": 9}] * 3)
-    assert [o.status for o in report_of(text, rules=[RULE]).outcomes] == ["not_applicable"]
+    assert [o.status for o in report_of(text, rules=[RULE]).outcomes] == ["undetermined"]
     plain = sar_d([{"sda": {"tps": 9.0, "wkB/s": 90.0, "await": 1.0, "aqu-sz": 0.1}}] * 25)
     assert [o.status for o in report_of(plain, rules=[RULE]).outcomes] == ["clear"]
     few = sar_d([{"sda": {"tps": 9.0, "wkB/s": 90.0, "await": 1.0, "aqu-sz": 0.1}}] * 5)
@@ -180,3 +180,31 @@ def test_a_flood_that_goes_on_is_told_by_the_few_samples_before_it(report_of, ca
 def test_reads_that_wait_longer_by_less_than_a_ms_are_no_harm(report_of, calm, beside, severity):
     one = [{"sda": CALM | {"r_await": calm}}] * 14 + [{"sda": FLOOD | {"r_await": beside}}] * 2
     assert only(report_of(iostat(one * 4), rules=[RULE])).severity == severity
+
+
+def drained(**changes):
+    cache, rows = 0, [{"bo": 40}] * 4
+    for grown in (150_000, 260_000):
+        cache += grown
+        rows = [*rows, {"cache": cache, "bo": 31_000, "b": 1, "wa": 8, "sy": 30}]
+    last = {"cache": cache, "bo": 36_000, "b": 1, "wa": 93, "us": 2} | changes
+    return vmstat([*rows, *[last] * 9, {"cache": cache}])
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [({}, True), ({"bi": 20_000}, False), ({"wa": 12}, False), ({"bo": 1_500}, False)],
+    ids=["the cache drains", "as much is read", "nobody waits", "hardly anything goes out"],
+)
+def test_a_cache_that_fills_and_drains_is_told_without_disks(report_of, changes, is_told):
+    finding = only(report_of(drained(**changes), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if finding:
+        assert (finding.severity, finding.confidence) == ("notice", "medium")
+        assert "400 MB that nobody read came into the page cache" in finding.summary
+        assert "in 9 of 16 samples" in finding.summary
+
+
+def test_it_heads_what_says_that_tasks_are_blocked(report_of):
+    report = report_of(drained())
+    assert report.headline.endswith("with iowait at 93 % and hardly any read.")

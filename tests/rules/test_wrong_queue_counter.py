@@ -73,3 +73,42 @@ def test_a_counter_that_is_far_too_high_makes_no_device_full(rows, counted):
     right, _ = said([{"sda": row(*one) | {"%util": 97.0}} for one in rows])
     wrong, _ = said([{"sda": row(*one, counted) | {"%util": 97.0}} for one in rows])
     assert {found for found in wrong if found[0] in OF_LOAD} <= set(right)
+
+
+@pytest.mark.parametrize(
+    ("counted", "in_flight", "is_biased"),
+    [
+        (0.58, 1.0, False),  # rate times latency bears the busy share out: the queue is the wrong one
+        (0.95, 0.95, False),  # as near as two counters are
+    ],
+)
+def test_of_three_numbers_the_one_is_wrong_that_both_others_contradict(counted, in_flight, is_biased):
+    text = iostat([{"sdk": row((0, 4, 0), (400, 12, 2.5), 100.0, counted)}] * 2)
+    report = analyzed(text, rules=["util-sampling-bias", "low-concurrency-bound"])
+    assert ("util-sampling-bias" in {f.rule for f in report.findings}) == is_biased
+    assert "low-concurrency-bound" in {f.rule for f in report.findings}
+    assert report.states[0].in_flight == pytest.approx(in_flight, abs=0.01)
+
+
+def test_a_busy_share_that_both_others_contradict_stays_the_wrong_one():
+    text = iostat([{"sdk": row((0, 4, 0), (400, 12, 1.0), 100.0) | {"%util": 100.0}}] * 3)
+    report = analyzed(text, rules=["util-sampling-bias"])
+    assert [f.rule for f in report.findings] == ["util-sampling-bias"]
+
+
+@pytest.mark.parametrize(
+    ("mixed", "queue", "util", "latency"),
+    [
+        (0.2, 0.2, 70.0, 1.28),  # neither is possible beside the parts and so busy a device
+        (0.2, 0.2, 15.0, 0.2),  # the queue and the busy share bear it out: a part is the misprint
+        (1.28, 1.28, 70.0, 1.28),
+    ],
+)
+def test_a_latency_of_all_requests_outside_of_its_parts_is_made_of_them(mixed, queue, util, latency):
+    head = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    line = "sdk 0.00 0.00 800.00 200.00 32000.00 16000.00 96.00 "
+    line += f"{queue:.2f} {mixed:.2f} 0.60 4.00 0.70 {util:.2f}\n\n"
+    report = analyzed("$ iostat -xy 1\n\n" + (head + line) * 3, rules=["counter-anomaly"])
+    assert report.states[0].latency_ms == pytest.approx(latency, abs=0.01)
+    assert report.states[0].in_flight * min(1, report.states[0].busy_pct / 100) >= 0.149
+    assert bool(report.findings) == (mixed == 0.2)

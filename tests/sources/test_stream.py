@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+from contextlib import nullcontext
 
 import pytest
 import zstandard
@@ -42,7 +43,8 @@ def test_whatever_is_read_and_peeked_is_the_bytes_in_order(pieces, steps):
                 assert stream.read(size) == ahead
                 at += len(ahead)
             case "skip":
-                assert stream.skip(size) == len(ahead)
+                with pytest.raises(DamageError) if len(ahead) < size else nullcontext():
+                    stream.skip(size)
                 at += len(ahead)
             case "pieces":
                 assert b"".join(stream.pieces(size)) == ahead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 from dataclasses import replace
@@ -250,8 +251,11 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
         (load(1600, 1.15, size=10, util=100.0), "its latency bounds what so few ask"),
         (load(900, 1.1, size=10), "its latency bounds what so few ask"),
         (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
-        (load(1600, 1.15, size=10, util=80.0), "no device is seen to be slow"),
-        (load(300, 1.1, size=10), "no device is seen to be slow"),
+        (load(1600, 1.15, size=10, util=80.0), "tasks wait for sda (1,600 reads/s of 10.0 kB"),
+        (
+            load(300, 1.1, size=10),
+            "slow; all of them hold 0.33 requests in flight, which is 41 % of what waits",
+        ),
     ],
     ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
 )
@@ -618,6 +622,19 @@ def test_what_stands_elsewhere_or_is_not_timed_is_no_quicker_neighbour(beside):
     assert "beside it takes" not in report.headline
 
 
+@pytest.mark.parametrize(
+    ("at_once", "reads", "is_told"), [(True, 0.3, True), (False, 0.3, False), (True, 0.85, False)]
+)
+def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads, is_told):
+    slow, quick = (
+        {"sda": load(19000, 3.9, size=14, reads=0.2)},
+        {"sdb": load(10000, 0.4, size=14, reads=reads)},
+    )
+    samples = [slow | quick] * 4 if at_once else [slow] * 4 + [quick] * 4
+    report = report_of(iostat(samples), rules=["svctm-misread"])
+    assert ("beside it takes" in report.headline) == is_told
+
+
 # health by latency
 
 
@@ -821,3 +838,68 @@ def test_an_idle_disk_is_not_like_one_that_completes_nothing():
 def test_a_row_without_a_name_shows_no_health_of_the_others():
     text = iostat([{"sda": CALM}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
     assert report_of(text).verdict.state != "healthy"
+
+
+def test_all_disks_together_are_told_where_none_is_named():
+    head = "Linux 3.10.0 (box) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+    clocks = [f"13:00:{second:02}" for second in (2, 4, 6, 8)]
+    text = head + "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"{clock} all 7.00 0.00 3.00 2.50 0.00 87.50\n" for clock in clocks)
+    text += "\n13:00:00 tps rtps wtps bread/s bwrtn/s\n"
+    text += "".join(
+        f"{clock} {ios}.00 0.00 {ios}.00 0.00 4096.00\n"
+        for clock, ios in zip(clocks, (20, 60, 380, 20), strict=True)
+    )
+    text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(f"{clock} 1 300 0.02 0.05 0.05\n" for clock in clocks)
+    said = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="sar.txt")]).headline
+    assert "all of them together served 120 requests/s and 2.0 MB/s on average, up to 380 requests/s" in said
+    assert "iowait is at most 2.5 %, and the load average 0.02" in said
+
+
+RUN_CPU = (
+    "10:20:30 AM CPU %user %nice %system %iowait %steal %idle\n"
+    "Average: all {user} 9.10 3.20 {iowait} 0.00 {idle}\n\n"
+)
+RUN_DISK = (
+    "10:20:30 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+    "Average: dev8-0 {rate} 9000.00 2000.00 91.67 0.21 {wait} 0.40 {util}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_bounded"),
+    [({}, True), ({"util": 60.0}, False), ({"iowait": 22.0, "idle": 0.0}, False), ({"wait": 90.0}, False)],
+    ids=["little", "busy", "iowait", "slow"],
+)
+def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
+    numbers = {"user": 70.0, "iowait": 2.7, "idle": 15.0, "rate": 120.0, "wait": 1.75, "util": 4.8} | changes
+    report = report_of((RUN_CPU + RUN_DISK).format(**numbers))
+    assert report.verdict.state == "unknown"
+    assert ("Over the run storage was not the limit" in report.headline) is is_bounded
+    assert f"the CPUs were {numbers['user'] + 12.3:.0f} % busy" in report.headline
+    assert "say nothing about the present" not in report.headline
+
+
+def test_rows_since_boot_are_no_samples():
+    since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
+    (device,) = report_of(since_boot, since_boot.replace("0.50", "0.90")).states
+    assert "samples" not in device.text
+
+
+def test_an_input_that_is_cut_off_is_not_healthy():
+    text = iostat([{"sda": CALM}] * 30).encode()
+    whole = gzip.compress(text)
+    for data, state in ((whole, "healthy"), (whole[: len(whole) * 2 // 3], "unknown")):
+        report = iodiag.analyze([iodiag.read(io.BytesIO(data))])
+        assert (report.verdict.state, "cut off" in report.headline) == (state, state == "unknown")
+        assert ("Not read" in report.to_markdown()) == (state == "unknown")
+
+
+def test_what_is_in_doubt_is_drawn():
+    slow = {"w/s": 3.0, "wkB/s": 480.0, "w_await": 145.0, "aqu-sz": 0.44, "%util": 34.0}
+    quick = {"r/s": 300.0, "rkB/s": 4800.0, "r_await": 0.4, "aqu-sz": 0.12, "%util": 12.0}
+    report = report_of(iostat([{"sda": slow, "vda": quick}] * 30))
+    assert report.verdict.state == "unknown"
+    assert report.verdict.devices == ("sda",)
+    assert "sda" in {series.name for series in report.series}

@@ -40,26 +40,20 @@ _AROUND = re.compile(
     r"^(?:zzz\s*(?:\*+|<)|[#=*>\-+~\s]+)|(?<![#=*<\-+~\s])[#=*<\-+~\s]+$|Sample interval:.{0,30}$"
     r"|>\s*(?:sub)?[Cc]ount:\s?\d{1,9}$"
 )
-_UNDATED = re.compile(
-    r"[A-Z]{3,5}|de|.{1,3}曜日?|星期.|周."
-)  # an unknown zone, or a weekday in Chinese or Japanese
+# an unknown zone, or a weekday in Chinese or Japanese
+_UNDATED = re.compile(r"[A-Z]{3,5}|de|.{1,3}曜日?|星期.|周.")
 _WITH_SECONDS = re.compile(r"\d[:.h時时시点]\s?\d{2}[:.m分분]\s?\d{2}")
 _LONGEST = 100
 
 # what `date` calls months, by the first letters, in the languages of western Europe
+_MONTH_NAMES = """
+jan ene gen / feb fév fev / mar mär mrt / apr avr abr / may mai mei mag / jun juin giu / jul juil lug
+aug aoû ago / sep set / oct okt ott out / nov / dec dez dic déc
+"""
 _MONTHS = {
-    **dict.fromkeys(("jan", "ene", "gen"), 1),
-    **dict.fromkeys(("feb", "fév", "fev"), 2),
-    **dict.fromkeys(("mar", "mär", "mrt"), 3),
-    **dict.fromkeys(("apr", "avr", "abr"), 4),
-    **dict.fromkeys(("may", "mai", "mei", "mag"), 5),
-    **dict.fromkeys(("jun", "juin", "giu"), 6),
-    **dict.fromkeys(("jul", "juil", "lug"), 7),
-    **dict.fromkeys(("aug", "aoû", "ago"), 8),
-    **dict.fromkeys(("sep", "set"), 9),
-    **dict.fromkeys(("oct", "okt", "ott", "out"), 10),
-    "nov": 11,
-    **dict.fromkeys(("dec", "dez", "dic", "déc"), 12),
+    name: number
+    for number, names in enumerate(re.split("[/\n]", _MONTH_NAMES.strip()), 1)
+    for name in names.split()
 }
 _WEEKDAY_NAMES = """
 mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday mo di mi do fr sa so
@@ -74,26 +68,15 @@ time zeit heure hora ora tijd tyd tid tempo aika время час czas čas id�
 """
 _TIME_WORDS = frozenset(_TIME_NAMES.split())
 
+_ZONE_HOURS = """
+-10 HST / -9 AKST / -8 AKDT / -7 MST PDT / -6 MDT / -5 EST / -4 EDT AST / 0 Z UTC GMT WET
+1 WEST CET MET BST WAT / 2 CEST MEST EET SAST CAT / 3 EEST EAT / 5 PKT / 7 WIB / 8 HKT AWST / 9 JST
+10 AEST / 11 AEDT / 12 NZST / 13 NZDT
+"""
 ZONES = {
-    **dict.fromkeys(("Z", "UTC", "GMT", "WET"), 0.0),
-    **dict.fromkeys(("WEST", "CET", "MET", "BST", "WAT"), 1.0),
-    **dict.fromkeys(("CEST", "MEST", "EET", "SAST", "CAT"), 2.0),
-    **dict.fromkeys(("EEST", "EAT"), 3.0),
-    **dict.fromkeys(("PKT",), 5.0),
-    **dict.fromkeys(("WIB",), 7.0),
-    **dict.fromkeys(("HKT", "AWST"), 8.0),
-    **dict.fromkeys(("JST",), 9.0),
-    **dict.fromkeys(("AEST",), 10.0),
-    **dict.fromkeys(("AEDT",), 11.0),
-    **dict.fromkeys(("NZST",), 12.0),
-    **dict.fromkeys(("NZDT",), 13.0),
-    **dict.fromkeys(("EDT", "AST"), -4.0),
-    **dict.fromkeys(("EST",), -5.0),
-    **dict.fromkeys(("MDT",), -6.0),
-    **dict.fromkeys(("MST", "PDT"), -7.0),
-    **dict.fromkeys(("AKDT",), -8.0),
-    **dict.fromkeys(("AKST",), -9.0),
-    **dict.fromkeys(("HST",), -10.0),
+    name: float(hours)
+    for hours, *names in (part.split() for part in re.split("[/\n]", _ZONE_HOURS.strip()))
+    for name in names
 }
 """Hours east of Greenwich of the zone names that had one meaning alone in the tz database since 2003.
 
@@ -417,13 +400,8 @@ def grid_interval(rates: Floats, among: Sequence[float] = _GRID, by_chance: floa
     return float("nan")
 
 
-_JITTER = (
-    -0.01,
-    0.0,
-    0.01,
-    0.02,
-    0.03,
-)  # a sample of a second takes a few hundredths more, and the kernel counts those
+# a sample of a second takes a few hundredths more, and the kernel counts those
+_JITTER = (-0.01, 0.0, 0.01, 0.02, 0.03)
 _FEWEST_RATES = 7  # all of which lie on the grid of T by chance once in 128 times if it is 2 T
 _SHARE_ON_GRID = 0.9
 

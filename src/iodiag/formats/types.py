@@ -125,8 +125,7 @@ class TableFormat(NamedTuple):
 
     `layout` turns the words of a header line (clock and colon taken off) into a Layout, or
     returns None when the header is not this format's. It is called once per distinct header.
-    `rewrite` lays the lines of a text out so that this holds, where the tool prints them otherwise; it
-    returns the very sequence that it got when it finds nothing to do.
+    `rewrite` lays the lines of a text out so that this holds, where the tool prints them otherwise.
 
     `unknown_layout` gives a Layout to a header that no release prints so far, from its words and those of its
     first row. `headers` are those under which rows without a header are looked at; of several that fit,

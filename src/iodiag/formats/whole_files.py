@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.formats.text.clean.lines import without_nuls
+from iodiag.formats.text.ledger import solid_lines
 from iodiag.formats.text.reader import read_text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes
 from iodiag.formats.types import Item
@@ -96,12 +97,8 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
 
 def _counts(source: Source, classes: Classes) -> dict[str, int]:
     """How many of the format's own lines fell into each class; blank ones are not counted."""
-    starts = line_starts(source.data)[: len(classes)]
-    if not len(source.data):
+    if not source.data:
         return {}
-    is_solid = np.ones(256, dtype=np.uint8)
-    is_solid[[0, 9, 10, 13, 32]] = 0
-    solid = np.maximum.reduceat(is_solid[np.frombuffer(source.data, dtype=np.uint8)], starts)
-    is_kept = (solid > 0) & (classes != UNSEEN)
+    is_kept = solid_lines(source.data)[: len(classes)] & (classes != UNSEEN)
     counts = np.bincount(classes[is_kept], minlength=len(LINE_CLASSES))
     return {name: int(counts[code]) for name, code in CLASS.items()}

@@ -23,7 +23,6 @@ from iodiag.model.report import (
     MeasuredLatency,
     PhaseSummary,
     Report,
-    Series,
     SourceSummary,
     StateSummary,
     UnparsedLine,
@@ -82,6 +81,7 @@ def check_selected(capture: Capture, hosts: Sequence[View], options: Options) ->
 
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
+    from iodiag.analysis.view.device_summaries import series_for
     from iodiag.rules import page
     from iodiag.rules.selection import changed_limits, chosen_rules
     from iodiag.verdict.verdict import verdict
@@ -91,7 +91,14 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     told = [_of_host(view, chosen.values(), changed, capture, options) for view in hosts]
     findings = _all(host.findings for host in told)
     ignored = _all(host.ignored for host in told)
-    said, headline = verdict(findings, hosts, ignored=len(ignored), ledgers=capture.ledgers)
+    with_rows = {ledger.source for ledger in capture.ledgers if ledger.counts.get("row", 0)}
+    said, headline = verdict(
+        findings,
+        hosts,
+        ignored=len(ignored),
+        ledgers=capture.ledgers,
+        is_cut=any(capture.sources[name].remark for name in with_rows & capture.sources.keys()),
+    )
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -110,7 +117,10 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
-        series=_all(host.series for host in told),
+        series=_all(
+            series_for(view, _drawn(view, host.findings, host.states, said.devices))
+            for view, host in zip(hosts, told, strict=True)
+        ),
         timezone=options.tz,
         ignored=ignored,
         names=() if options.names else lone_words_of(capture),
@@ -124,7 +134,6 @@ class _OfHost(NamedTuple):
     ignored: Sequence[Ignored]
     outcomes: Sequence[Outcome]
     devices: Sequence[DeviceSummary]
-    series: Sequence[Series]
     states: Sequence[StateSummary]
     tables: Sequence[HostTable]
     phases: Sequence[PhaseSummary]
@@ -146,7 +155,7 @@ def _of_host(
     from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
-    from iodiag.analysis.view.device_summaries import device_summaries, series_for
+    from iodiag.analysis.view.device_summaries import device_summaries
     from iodiag.analysis.view.heatmap_data import activity
     from iodiag.analysis.view.phases import phase_summaries
     from iodiag.rules.engine import run
@@ -164,7 +173,6 @@ def _of_host(
         ignored=ignored,
         outcomes=outcomes,
         devices=devices,
-        series=series_for(view, _drawn(view, found, states)),
         states=states,
         tables=host_tables(view),
         phases=phase_summaries(view),
@@ -178,9 +186,11 @@ def _all(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
     return tuple(chain.from_iterable(parts))
 
 
-def _drawn(view: View, findings: Sequence[Finding], states: Sequence[StateSummary]) -> list[str]:
-    """The devices of findings, those beside the most harmful ones, and else the one with most requests."""
-    names = [name for finding in findings for name in finding.devices]
+def _drawn(
+    view: View, findings: Sequence[Finding], states: Sequence[StateSummary], named: Sequence[str]
+) -> list[str]:
+    """The devices of the verdict and of findings, those beside the most harmful ones, else the busiest."""
+    names = [*named, *(name for finding in findings for name in finding.devices)]
     if findings:
         first = min(findings, key=by_harm)
         members = [member.name for name in first.devices for member in view.topology.members(name)]

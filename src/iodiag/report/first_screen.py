@@ -19,6 +19,8 @@ PICTURE: Key = ("screen", 0)
 NOTHING = "Nothing at the disks. If something is still slow, look above them: a limit, a lock, the network."
 COMMANDS_SHOWN = 2
 LONGEST_COMMAND = 100
+SLIGHT = 0.01
+"""Share of the lines of numbers that may be lost without a word on the first screen."""
 Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
@@ -109,7 +111,29 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     if lead is None or not (worst or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
+    if lost := list(_lost(report)):
+        rest = f", and of {len(lost) - 1} more" if len(lost) > 1 else ""
+        yield "Not read", (*lost[0], Span(rest))
     yield "Result", (Span(tally(report)),)
+
+
+def _lost(report: Report) -> Iterator[Spans]:
+    """Per input of which something is missing: how many lines of numbers, and where, or its end."""
+    short = finding_sections.addresses(report)
+    for summary in report.sources:
+        name = Span(short[summary.section.source][:-1], is_code=True)
+        if any(not note.line and note.reason.endswith("the rest is lost") for note in summary.notes):
+            yield Span("the end of "), name, Span(": it is cut off or damaged there")
+        unread = summary.ledger.get("unread", 0)
+        rows = unread + summary.ledger.get("row", 0) + summary.ledger.get("summary", 0)
+        if unread > SLIGHT * rows:
+            ranges, more = wording.line_ranges(line.line for line in summary.unparsed)
+            where = f" (lines {ranges}{f' and {more} more' if more else ''})" if ranges else ""
+            yield (
+                Span(f"{wording.count(unread)} of {wording.count(rows)} lines of numbers of "),
+                name,
+                Span(where),
+            )
 
 
 def _is_on_host(host: str | None, lead: Finding | None) -> bool:
@@ -125,6 +149,8 @@ def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None
 
     That is the one whose latency is the longest in the sentence, else the slowest of those that lasted.
     """
+    if "completed no request" in summary and (still := [s for s in states if s.direction == "stuck"]):
+        return still[0]
     longest = max((s.samples for s in states if s.direction != "idle"), default=0)
     timed = [s for s in states if s.latency_ms]
     told = ((float(time.replace(",", "")), unit) for time, unit in _LATENCY.findall(summary))

@@ -1,7 +1,8 @@
-"""Before and after: what each device did under the words of one text, side by side."""
+"""Before and after, or runs side by side: what each device did under the words of one text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from iodiag.model.report import PhaseSummary, Report
@@ -24,28 +25,40 @@ def phases_section(report: Report) -> list[Section]:
     for phase in report.phases:
         of_device.setdefault((phase.host, phase.device, phase.source), []).append(phase)
     named = {device for finding in report.findings for device in finding.devices}
+    is_change = _tells_of_change(report.phases)
     ordered = sorted(of_device, key=lambda key: key[1] not in named)
     tables: list[Section] = []
     for key in ordered[:MOST_DEVICES]:
         host, device, _ = key
         whose: Spans = (Span(" of "), wording.name(host)) if host and len(report.hosts) > 1 else ()
         place: Visibility = "page" if len(tables) < DEVICES_OPEN else "folded"
-        tables.append(Section((wording.name(device), *whose), (_table(of_device[key]),), place=place))
+        tables.append(
+            Section((wording.name(device), *whose), (_table(of_device[key], is_change),), place=place)
+        )
     blocks: list[Block] = [*tables]
     more = len(ordered) - MOST_DEVICES
     if more > 0:
         rest = f"{wording.plural(more, 'more device')} in the JSON report."
         blocks.append(Paragraph((Span(rest),), is_aside=True))
     counted = wording.plural(len(of_device), "device")
-    return [Section((Span("Before and after"),), tuple(blocks), "phases", pointer=counted)] if blocks else []
+    heading = "Before and after" if is_change else "Runs side by side"
+    return [Section((Span(heading),), tuple(blocks), "phases", pointer=counted)] if blocks else []
 
 
-def _table(phases: Sequence[PhaseSummary]) -> TextTable:
-    """The means of each phase, and how many times as much the last is as the first."""
+_TOOL = re.compile(r"[`$#%> ]{0,8}(?:sudo )?(?:/\S{1,40}/)?(?:iostat|sar|sadf|vmstat|mpstat|pidstat|dstat)\b")
+
+
+def _tells_of_change(phases: Sequence[PhaseSummary]) -> bool:
+    """Whether words tell two runs apart: a command alone does not, and more runs are no course of time."""
+    return len({phase.phase for phase in phases}) == 2 and not any(_TOOL.match(one.label) for one in phases)
+
+
+def _table(phases: Sequence[PhaseSummary], is_change: bool) -> TextTable:
+    """The means of each phase, and how many times as much the last is as the first, if that is a change."""
     known = dict.fromkeys(name for phase in phases for name, mean in phase.means.items() if mean)
     shown = [name for name in known if not _is_told_by_parts(name, phases, known)]
     rows: list[tuple[Spans, ...]] = [
-        ((Span("samples"),), *((Span(wording.count(phase.samples)),) for phase in phases), ())
+        ((Span("samples"),), *((Span(wording.count(phase.samples)),) for phase in phases), *[()] * is_change)
     ]
     for name in shown:
         means = [phase.means.get(name) for phase in phases]
@@ -54,11 +67,10 @@ def _table(phases: Sequence[PhaseSummary]) -> TextTable:
         ratio: Spans = ()
         if first and last is not None:
             ratio = (Span(f"{wording.number(float(f'{last / first:.2g}'))}x"),)
-        rows.append(((Span(wording.column_label(name)),), *cells, ratio))
+        rows.append(((Span(wording.column_label(name)),), *cells, *[ratio] * is_change))
     labels = (wording.visible(phase.label) or f"phase {at}" for at, phase in enumerate(phases, 1))
-    return TextTable(
-        ("Mean", *labels, "Last to first"), tuple(rows), numeric=frozenset(range(1, len(phases) + 2))
-    )
+    head = ("Mean", *labels, *["Last to first"] * is_change)
+    return TextTable(head, tuple(rows), numeric=frozenset(range(1, len(head))))
 
 
 def _is_told_by_parts(name: str, phases: Sequence[PhaseSummary], known: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from iodiag.analysis.array.array_commands import layer_commands
+from iodiag.analysis.host.disk_health import volumes
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
@@ -106,7 +107,7 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
     """A command for the devices of a finding; one for disks becomes that of each layer and each disk."""
     if not devices:
         yield command
-    elif _TOOLS.match(command):
+    elif _TOOLS.match(command) and "/dev/" in command:
         named = re.search(r"/dev/(?!DEVICE)([^\s|;]+)", command)
         targets = [_device(view, named[1])] if named else devices
         for layer in _stack_of(view, targets[0]):
@@ -114,7 +115,11 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
         disks = [
             d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d) and _suits(command, d)
         ]
+        of_controllers = {volume.device for volume in volumes(view)}
         for disk in disks[:MOST_DISKS]:
+            if disk.name in of_controllers and command.startswith("smartctl") and " -d " not in command:
+                yield "smartctl --scan"  # names the disks behind it, each with its -d
+                continue
             head, _, rest = command.partition("/dev/")
             yield head + _path(disk) + re.sub(r"^[^\s|;]+", "", rest)
     elif command == "multipath -ll":

@@ -22,11 +22,18 @@ _OF_SEVERAL = {"stack", "peers"}
 
 
 def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, frozenset[str]]) -> list[Finding]:
-    """Findings of one rule taken together where their devices are alike, or layers of one stack."""
+    """Findings of one rule taken together where their devices are alike, or layers of one stack.
+
+    What is like one that is like the first is so as well; a longer chain would end far from where it begins.
+    """
+
+    def belongs(finding: Finding, group: Sequence[Finding]) -> bool:
+        first, near = group[0], (one for one in group if _belongs(finding, one, view, relatives))
+        return any(one is first or _belongs(one, first, view, relatives) for one in near)
+
     groups: list[list[Finding]] = []
     for finding in _by_stack(list(findings), view):
-        like = (g for g in groups if any(_belongs(finding, one, view, relatives) for one in g))
-        group = next(like, None)
+        group = next((g for g in groups if belongs(finding, g)), None)
         if group is None:
             groups.append([finding])
         else:

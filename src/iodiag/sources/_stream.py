@@ -69,9 +69,14 @@ class ByteStream:
             left = None if left is None else left - len(piece)
             yield piece
 
-    def skip(self, size: int) -> int:
-        """Pass over bytes; how many there were."""
-        return sum(map(len, self.pieces(size)))
+    def skip(self, size: int) -> None:
+        """Pass over bytes. Raises DamageError where there are fewer."""
+        if size > sum(map(len, self.pieces(size))):
+            raise self.cut_off()
+
+    def cut_off(self) -> DamageError:
+        """Why the bytes ended, where there should be more."""
+        return self.damage or DamageError("is cut off", is_cut=True)
 
     def read_all(self, most: int) -> bytes:
         """All that is left, but at most one byte more than `most`, which tells that there is more."""
@@ -124,7 +129,7 @@ def part_of(stream: ByteStream, size: int) -> Iterator[bytes]:
         left -= len(piece)
         yield piece
     if left:
-        raise stream.damage or DamageError("is cut off", is_cut=True)
+        raise stream.cut_off()
 
 
 def rest_of(stream: ByteStream) -> Iterator[bytes]:

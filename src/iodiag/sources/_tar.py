@@ -16,14 +16,8 @@ from iodiag.sources._stream import ByteStream, DamageError, part_of
 
 _BLOCK = tarfile.BLOCKSIZE
 _MAX_HEADER_BYTES = 1 << 20
-_BODILESS = (
-    tarfile.LNKTYPE,
-    tarfile.SYMTYPE,
-    tarfile.CHRTYPE,
-    tarfile.BLKTYPE,
-    tarfile.DIRTYPE,
-    tarfile.FIFOTYPE,
-)
+_LINKS, _DEVICES = (tarfile.LNKTYPE, tarfile.SYMTYPE), (tarfile.CHRTYPE, tarfile.BLKTYPE)
+_BODILESS = (*_LINKS, *_DEVICES, tarfile.DIRTYPE, tarfile.FIFOTYPE)
 _ABOUT_OTHERS = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
 """Global pax headers and the targets of links: the member that was announced is still to come."""
 
@@ -69,9 +63,7 @@ def tar_members(stream: ByteStream) -> Iterator[Member]:
             extended = {}
         elif header.type not in _ABOUT_OTHERS:
             extended = {}
-        missing = end - stream.position
-        if stream.skip(missing) < missing:
-            raise stream.damage or DamageError("is cut off", is_cut=True)
+        stream.skip(end - stream.position)
 
 
 def _next_block(stream: ByteStream) -> bytes:
@@ -79,7 +71,7 @@ def _next_block(stream: ByteStream) -> bytes:
     block = stream.read(_BLOCK)
     if len(block) < _BLOCK:
         if block or stream.damage:
-            raise stream.damage or DamageError("is cut off", is_cut=True)
+            raise stream.cut_off()
         return b""
     return block if block.strip(b"\0") else b""
 

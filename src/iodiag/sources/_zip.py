@@ -54,9 +54,7 @@ def zip_members(
         if not header.name.endswith("/") and (not header.has_descriptor or not refusal):
             yield Member(header.name, body, refusal)
         if not header.has_descriptor:
-            missing = start + header.packed_bytes - stream.position
-            if stream.skip(missing) < missing:
-                raise stream.damage or DamageError("is cut off", is_cut=True)
+            stream.skip(start + header.packed_bytes - stream.position)
         elif refusal:
             raise DamageError(f"holds {header.name[-200:]!r}, which {refusal} and has no size", is_cut=True)
         else:
@@ -66,9 +64,8 @@ def zip_members(
                 raise body.damage
             _pass_descriptor(stream)
     if stream.peek(4) not in _ENDS:
-        is_over = not stream.peek(1)
-        reason = "is cut off" if is_over else f"is broken at byte {stream.position}"
-        raise stream.damage or DamageError(reason, is_cut=True)
+        broken = DamageError(f"is broken at byte {stream.position}", is_cut=True)
+        raise (stream.damage or broken) if stream.peek(1) else stream.cut_off()
 
 
 def _refusal(header: _Header) -> str:
@@ -82,7 +79,7 @@ def _refusal(header: _Header) -> str:
 def _next_header(stream: ByteStream) -> _Header:
     fixed = stream.read(_HEADER.size)
     if len(fixed) < _HEADER.size:
-        raise stream.damage or DamageError("is cut off", is_cut=True)
+        raise stream.cut_off()
     _, flags, method, crc, packed, size, name_bytes, extra_bytes = _HEADER.unpack(fixed)
     name = stream.read(name_bytes)
     extra = stream.read(extra_bytes)
@@ -166,7 +163,7 @@ def _until_descriptor(stream: ByteStream) -> Iterator[bytes]:
             piece = stream.read(at + 4)
         size += len(piece)
         yield piece
-    raise stream.damage or DamageError("is cut off", is_cut=True)
+    raise stream.cut_off()
 
 
 def _pass_descriptor(stream: ByteStream) -> None:

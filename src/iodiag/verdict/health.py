@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,10 @@ LEAST_SHARE = 0.05
 IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
+
+ALL_OF_WAITING, PART_OF_WAITING = 0.8, 0.5
+"""Requests in flight per task that waits from which the devices hold them, and below which most wait for
+something else."""
 
 LITTLE_PCT = 10.0
 """iowait of no sample from which anybody is taken to wait, where no task is blocked in any."""
@@ -293,6 +297,42 @@ def queued(view: View) -> Iterator[DeviceSeries]:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
         if any(_is_queued(series, state) for state in lasting):
             yield series
+
+
+class Waiting(NamedTuple):
+    """How many tasks wait on average, and the requests in flight on all devices shown and on the `most` used.
+
+    Tasks blocked, else the CPUs that are idle while a task waits: as many tasks, or more. Where the number of
+    CPUs is not known either (not `is_counted`), it is taken for one.
+    """
+
+    tasks: float
+    is_counted: bool
+    in_flight: float
+    most: DeviceSeries
+
+    @property
+    def is_of_devices(self) -> bool:
+        """Whether the devices hold nearly as many requests as tasks wait."""
+        return self.is_counted and self.in_flight >= ALL_OF_WAITING * self.tasks
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether most of what tasks wait for is not in flight on the devices."""
+        return self.in_flight < PART_OF_WAITING * self.tasks
+
+
+def held_of_waiting(view: View) -> Waiting:
+    """How much of what tasks wait for is in flight on the devices of a host that has any."""
+    tasks, cpu = mean_blocked_tasks(view), view.cpu_all
+    is_counted = tasks >= BLOCKED or bool(view.cpus)
+    if not tasks >= BLOCKED and cpu is not None:
+        tasks = weighted.mean(cpu, "iowait_pct", "cpu") / 100 * (view.cpus or 1)
+    # requests of a layer are in flight below it, too
+    whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
+    held = {one.name: sum(state.share * _held(state)[1] for state in states(one)) for one in whole}
+    most = max(whole, key=lambda one: held[one.name])
+    return Waiting(tasks, is_counted, sum(held.values()), most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:

@@ -10,7 +10,7 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spread
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
@@ -64,12 +64,18 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
 
 
 def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
-    """A device beside it that takes a fraction of the time for like requests: name, latency and rate."""
+    """A device beside it that takes a fraction of the time for like requests: name, latency and rate.
+
+    Like ones are as many of either direction; beside it is what the same reports show.
+    """
     apart = (other for other in view.devices if not are_related(view, series.name, other.name))
     for other in apart:
         for calm in states(other):
             is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
             is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)
+            ways = ("reads_per_s", "writes_per_s") if state.kind == "reads and writes" else ()
+            is_like = is_like and all(_are_like(calm.mean(way), state.mean(way)) for way in ways)
+            is_like = is_like and bool(same_reports(calm.rows, state.rows).any())
             # times that are printed as zeros are none
             is_quicker = 0 < calm.latency_ms * TIMES <= state.latency_ms
             if other is not series and other.is_stacked == series.is_stacked and is_like and is_quicker:

@@ -16,6 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
@@ -30,11 +31,14 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    FEW_BLOCKED,
     FULL,
     LEAST_MOMENTS,
+    LITTLE_PCT,
     MOST_AT_ONCE,
     QUEUED,
     healths,
+    held_of_waiting,
     is_brief,
     is_prompt,
     is_trickle,
@@ -51,7 +55,7 @@ from iodiag.verdict.possible_reason import likely
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
-MOST_UNREAD = 0.2
+MOST_UNREAD = 0.1
 """Share of the lines of numbers that were not read from which what was read shows no health."""
 
 WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
@@ -61,6 +65,9 @@ IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
+
+BUSY_PCT = 85.0
+"""Share of CPU time that work takes from which it is never said that no trouble is visible."""
 
 COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
 """Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
@@ -76,19 +83,27 @@ Held = Sequence[tuple[View, DeviceSeries]]
 
 
 def verdict(
-    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    *,
+    ignored: int = 0,
+    ledgers: Iterable[Ledger] = (),
+    is_cut: bool = False,
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
     `ignored` counts the findings that the configuration takes out, which no verdict may hide; nor may it hide
-    that lines of numbers could not be read, which the `ledgers` of the inputs count.
+    that lines of numbers could not be read, which the `ledgers` of the inputs count, or that the rest of one
+    is lost.
     """
     state, text = _judged(findings, views)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
     rows = sum(ledger.read for ledger in counts)
-    if unread > MOST_UNREAD * (unread + rows):
-        many = f"{unread} of {unread + rows} lines of numbers could not be read"
+    if is_cut or unread > MOST_UNREAD * (unread + rows):
+        many = "an input is cut off, and the rest of it is lost"
+        if not is_cut:
+            many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
         text += f" But {many}."
@@ -130,8 +145,21 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
+    busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
+    busy = busy or _busy(views)
     why, asks = _unknown(views)
-    return Verdict("unknown", asks=asks), f"{why} {asks}"
+    named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
+    why = why.replace("No trouble is visible, but the", "The") if busy else why
+    return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _busy(views: Sequence[View]) -> str:
+    """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
+    for view in views:
+        shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+        if shares is not None and shares.busy >= BUSY_PCT:
+            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
+    return ""
 
 
 def _behind(words: str, finding: Finding) -> str:
@@ -307,8 +335,11 @@ def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> s
 
 def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
     """Whether it may serve all that is in flight at once, and is slow at that: a queue is not shown."""
-    is_slow = state.latency_ms > usual_ms(series, state.size_kb, state.rate)
-    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and is_slow
+    return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and _is_slow(series, state)
+
+
+def _is_slow(series: DeviceSeries, state: State) -> bool:
+    return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 
 def _asked(view: View, series: DeviceSeries) -> str:
@@ -353,7 +384,8 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
-        return (
+        bounds = next((said for view in averaged if (said := _of_run(view))), "")
+        return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             "which say nothing about the present."
         ), f"Capture samples: `{settled_by}`"
@@ -366,8 +398,12 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xt 1 60`"
     more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
-    if any(somebody_waits(view) and view.devices for view in views):
+    if waited_for := [view for view in views if somebody_waits(view) and view.devices]:
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
+        if all(held_of_waiting(view).is_of_devices for view in waited_for):
+            more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
+        elif any(map(_hides_idle, waited_for)):
+            more += f", and which devices hold requests: `{IN_FLIGHT}`"
     calm = _calm(views)
     is_held = any(health == "waiting" for view in views for _, health in healths(view))
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
@@ -377,13 +413,54 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     return f"This capture is not enough: {_why(views)}.", more
 
 
+def _of_run(view: View) -> str:
+    """What averages over a run bound: a device that was busy for a share of it held it up for no longer.
+
+    Empty where they are since boot, or of no device that did anything.
+    """
+    used = [one for one in without_parts(view.devices) if has_traffic(one) and not one.is_untimed]
+    if not used or len(view.since_boot.get("disk", ())):
+        return ""
+    series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "util")))
+    shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
+    iowait, queue = shares.iowait if shares else 0.0, view.samples("queue")
+    is_little = all(_is_seldom(one) for one in used)
+    is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD / 2
+    values: Values = {"name": series.name, "did": text_of(_busiest(series), len(series.samples), "averages")}
+    text = "{name} ({did})"
+    if shares:
+        text += "; the CPUs were {busy:.0f} % busy, iowait {iowait:.1f} %"
+        values |= {"busy": shares.busy, "iowait": iowait}
+        if queue is not None and (runs := weighted.mean(queue, "run_queue", "queue")) >= 1:
+            text, values["runs"] = text + ", and {runs:.0f} tasks wanted to run", runs
+    if not is_little:
+        return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
+    return say(
+        "Over the run storage was not the limit: the busiest device was "
+        + text
+        + ". That does not prove health: "
+        "stalls that are short beside the run do not show in its averages.",
+        values,
+    )
+
+
+def _is_seldom(series: DeviceSeries) -> bool:
+    """Whether averages show a device at work for a small part of the run, and answering in time."""
+    is_seldom = bool((series.samples.floats("util") <= SELDOM).all())
+    return is_seldom and _busiest(series).kind != "stuck" and not _is_slow(series, _busiest(series))
+
+
+SELDOM, LITTLE_IOWAIT = 0.2, 10.0
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
+
+
 def _on_average(views: Sequence[View]) -> str:
     """What the device that did most did on average, in brackets; empty where none did anything."""
     used = [one for view in views for one in view.devices if has_traffic(one)]
     if not used:
         return ""
     series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "ios_per_s")))
-    return f" ({series.name}: {text_of(_busiest(series), len(series.samples))})"
+    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
 
 
 def _unseen(view: View) -> list[str]:
@@ -413,8 +490,33 @@ def _calm(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     is_nobody = all(nobody_waits(view) and mean_blocked_tasks(view) == 0 for view in views)
     if is_nobody and not any(view.devices for view in views):
-        return f"{nobody_waits(views[0])}; it has no disk statistics"
+        return f"{nobody_waits(views[0])}; {_of_all_disks(views)}"
     return ""
+
+
+def _of_all_disks(views: Sequence[View]) -> str:
+    """What a capture shows that names no disk: all disks together (sar -b), and that hardly anybody waits."""
+    io = next((io for view in views if (io := view.samples("io")) is not None and io.has("ios_per_s")), None)
+    if io is None:
+        return "it has no disk statistics"
+    moved = sum(np.nan_to_num(io.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    values: Values = {"ios": weighted.mean(io, "ios_per_s"), "mb": float(np.mean(moved)) / 1024}
+    values |= {"most": float(np.nanmax(io.floats("ios_per_s"))), "samples": len(io)}
+    text = "it tells no disk apart: all of them together served {ios:.0f} requests/s and {mb:.1f} MB/s on "
+    text += "average"
+    text += ", up to {most:.0f} requests/s" if len(io) > 1 else ""
+    for view in views:
+        cpu, queue = None if "cpu" in view.average_only else view.cpu_all, view.samples("queue")
+        if cpu is None or not cpu.has("iowait_pct") or queue is None or not queue.has("load_1m"):
+            continue
+        values["iowait"] = float(np.nanmax(cpu.floats("iowait_pct")))
+        values["load"] = float(np.nanmax(queue.floats("load_1m")))
+        if float(values["iowait"]) < LITTLE_PCT and float(values["load"]) < FEW_BLOCKED:
+            text += (
+                "; hardly anybody waits: iowait is at most {iowait:.1f} %, and the load average {load:.2f}"
+            )
+            break
+    return say(text, values)
 
 
 def has_traffic(series: DeviceSeries) -> bool:
@@ -427,36 +529,72 @@ def _slowness(state: State) -> tuple[float, float]:
     return (0.0 if math.isnan(state.latency_ms) else state.latency_ms), state.requests
 
 
-def _why(views: Sequence[View]) -> str:
-    for view in views:
-        if waits := somebody_waits(view):
-            if view.devices:
-                return (
-                    f"{waits}, and no device is seen to be slow: a limit above them, NFS or a lock may be it"
-                )
-            paging = view.samples("paging")
-            found = starved(paging) if paging is not None else None
-            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
+_DOUBT, SHOWN = "it does not show whether the latency of", 3
+
+
+def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
+    """Devices with traffic, the slowest first, each with what its requests waited for most and who asked.
+
+    One that answered as expected is none of those that are not shown, unless all did.
+    """
     with_traffic = [
-        (series, max(active, key=_slowness), _asked(view, series))
+        (series, max(active, key=lambda state: (waited(state), _slowness(state))), _asked(view, series))
         for view in views
         for series in without_parts(view.devices)
         if (active := lasting_states(series))
     ]
-    # one that answered as expected is none of those that are not shown
-    open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]
-    with_traffic = open_ones or with_traffic
-    if with_traffic:
-        with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
+
+
+def _held_where(view: View) -> str:
+    """Whether what tasks wait for is in flight on the devices shown, and what else it may be."""
+    waiting = held_of_waiting(view)
+    share = 100 * waiting.in_flight / waiting.tasks if waiting.tasks > 0 else math.nan
+    values: Values = {"in_flight": waiting.in_flight, "share": share, "name": waiting.most.name}
+    values["what"] = text_of(_busiest(waiting.most), len(waiting.most.samples))
+    if waiting.is_of_devices:
+        text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
+        return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    text = "no device is seen to be slow"
+    if not waiting.is_elsewhere:
+        return text + ": a limit above them, NFS or a lock may be it"
+    text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
+    text += "the most: a limit above them, NFS, a lock"
+    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+
+
+_HIDDEN = (
+    " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
+    "left out, a stuck one, too)"
+)
+
+
+def _hides_idle(view: View) -> bool:
+    """Whether each row of a device has I/O, as where the tool leaves out those without."""
+    rates = [one.samples.floats("ios_per_s") for one in view.devices]
+    return bool((np.concatenate(rates) > 0).all())
+
+
+def _why(views: Sequence[View]) -> str:
+    for view in views:
+        if waits := somebody_waits(view):
+            if view.devices:
+                return f"{waits}, and {_held_where(view)}"
+            paging = view.samples("paging")
+            found = starved(paging) if paging is not None else None
+            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
+    if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]
-        values: Values = {"names": ", ".join(series.name for series, *_ in with_traffic[:3]), "asked": asked}
+        names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
+        values: Values = {"names": names, "asked": asked}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _fell(first)
         return say(
-            f"it does not show whether the latency of {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
+            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
         )
     if any(view.devices for view in views):
@@ -466,7 +604,7 @@ def _why(views: Sequence[View]) -> str:
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
-        return f"{calm}; it has no disk statistics"
+        return f"{calm}; {_of_all_disks(views)}"
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
@@ -474,7 +612,7 @@ def _why(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return f"it has no disk statistics{_timed(views)}" + "".join(
+    return f"{_of_all_disks(views)}{_timed(views)}" + "".join(
         f"; {say(*moved(paging))}" for paging in known[:1]
     )
 

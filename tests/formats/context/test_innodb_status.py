@@ -50,7 +50,10 @@ def test_status():
     (block,) = blocks_of(FORMAT, STATUS + "\nprocs ---\n")
     assert block.used == STATUS.count("\n") - 1
     (fact,) = block.facts
-    assert fact.text == "InnoDB had 2 active transactions, 1 of them prepared to commit, 5.99 fsyncs/s"
+    assert fact.text == (
+        "InnoDB had 2 active transactions, 1 prepared to commit, 5.99 fsyncs/s, pending flushes: 1 of the "
+        "log, 2 of the buffer pool"
+    )
     assert fact.values == {
         "averaged_over_s": 1,
         "history_list_length": 146,

@@ -62,7 +62,8 @@ def test_json_says_what_the_text_says():
         found = {}
         for values in facts_of((SAMPLES / f"raid-controller/{name}.txt").read_text()):
             found.setdefault((values["controller"], values.get("part")), {}).update(values)
-        return found
+        # a text of several commands says it in another block than the counters
+        return {part: {k: v for k, v in values.items() if k != "device_id"} for part, values in found.items()}
 
     assert by_part("storcli-J") == by_part("storcli")
 

@@ -14,39 +14,39 @@ from iodiag.formats.text.structure.banners import Banner, banner, command
     [
         (
             "Linux 2.6.18.1-custom (ubuntu)  13/02/07",
-            Banner("Linux", "2.6.18.1-custom", "ubuntu", "13/02/07", "", None),
+            Banner("2.6.18.1-custom", "ubuntu", "13/02/07", None),
         ),
         (
             "Linux 5.4.0 (db.example.com) \t11/20/26 \t_x86_64_\t(2 CPU)",
-            Banner("Linux", "5.4.0", "db.example.com", "11/20/26", "x86_64", 2),
+            Banner("5.4.0", "db.example.com", "11/20/26", 2),
         ),
         (
             "Linux 3.11.0-23 (db1) \tThursday 04 September 2014 \t_i686_\t(2 CPU)",
-            Banner("Linux", "3.11.0-23", "db1", "Thursday 04 September 2014", "i686", 2),
+            Banner("3.11.0-23", "db1", "Thursday 04 September 2014", 2),
         ),
         (
             "Linux 4.15.0-55 (db1)         2019년 09월 16일        _x86_64_        (32 CPU)",
-            Banner("Linux", "4.15.0-55", "db1", "2019년 09월 16일", "x86_64", 32),
+            Banner("4.15.0-55", "db1", "2019년 09월 16일", 32),
         ),
         (
             "Linux 2.6.32-504 (db1) \t2015年01月15日 \t_x86_64(2 CPU)",
-            Banner("Linux", "2.6.32-504", "db1", "2015年01月15日", "x86_64", 2),
+            Banner("2.6.32-504", "db1", "2015年01月15日", 2),
         ),
         (
             "Linux 2.6.32-32-server  01/19/2012     _x86_64_    (6 CPU)",
-            Banner("Linux", "2.6.32-32-server", "", "01/19/2012", "x86_64", 6),
+            Banner("2.6.32-32-server", "", "01/19/2012", 6),
         ),
         (
             "Linux 3.10.0 ()  03/10/2020      _x86_64_        (48 CPU)",
-            Banner("Linux", "3.10.0", "", "03/10/2020", "x86_64", 48),
+            Banner("3.10.0", "", "03/10/2020", 48),
         ),
         (
             "Linux 6.1 (h) 2026年11月20日 _aarch64_ (2 CPU)",
-            Banner("Linux", "6.1", "h", "2026年11月20日", "aarch64", 2),
+            Banner("6.1", "h", "2026年11月20日", 2),
         ),
         (
             "  Linux 6.1 (h) 20.11.2026 _x86_64_ (128 CPU)",
-            Banner("Linux", "6.1", "h", "20.11.2026", "x86_64", 128),
+            Banner("6.1", "h", "20.11.2026", 128),
         ),
     ],
 )

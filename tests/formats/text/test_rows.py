@@ -153,7 +153,7 @@ def test_rows_of_both_decimal_signs_in_one_input():
     ],
 )
 def test_numbers(word: str, value: float):
-    assert odd_number(word, True)[0] == pytest.approx(value)
+    assert odd_number(word)[0] == pytest.approx(value)
     assert is_value(word)
 
 

@@ -180,6 +180,22 @@ def test_without_a_banner_the_grid_of_the_others_tells_the_first_report():
 
 
 @pytest.mark.parametrize(
+    ("second", "is_copy"),
+    [
+        ("0  0 7100 9100  250  570   37   12   66   29    0    0  3  1 93  3  0", True),
+        ("0  0 7100 9100  250  570   37   12   66   30    0    0  3  1 93  3  0", False),
+    ],
+)
+def test_a_second_row_of_vmstat_that_repeats_the_first_is_since_boot_too(second, is_copy):
+    head = "procs ---memory--- ---swap-- ---io--- --system-- ---cpu---\n"
+    head += "r b swpd free buff cache si so bi bo in cs us sy id wa st\n"
+    first = "1  0 7300 8800  250  570   37   12   66   29    0    0  3  1 93  3  0\n"
+    later = "0  0 7100 9100  250  570   90    0   90    0  900 1100  1  0 98  1  0\n"
+    found = reading(f"$ vmstat 4\n{head}{first}{second}\n{later * 4}").tables["cpu"]["since_boot"]
+    assert found.tolist() == [True, is_copy] + [False] * 4
+
+
+@pytest.mark.parametrize(
     ("first", "others", "is_since_boot"),
     [
         ("0.00 0.00 0.00 0.00 0.00 0.00 7.99 0.00 0.40 0.30 0.00", 1, True),  # a size of no requests
@@ -264,6 +280,20 @@ def test_whole_numbers_of_dec_0_betray_nothing():
 def test_what_makes_a_first_report_since_boot(head: str, is_since_boot: bool):
     read = reading(head + report(0.37) + report(33.33))
     assert read.disk["since_boot"].tolist() == [is_since_boot, False]
+
+
+@pytest.mark.parametrize(
+    ("head", "is_since_boot"),
+    [
+        ("$ iostat -dx\n..\n", True),
+        ("$ iostat -dx 1\n..\n", False),
+        ("$ iostat -dxy 1 1\n..\n", False),
+        ("iostat -dx (excerpt)\n", False),
+    ],
+)
+def test_dots_above_one_report_hide_none_of_a_command_without_an_interval(head: str, is_since_boot: bool):
+    read = reading(head + report(0.37))
+    assert read.disk["since_boot"].tolist() == [is_since_boot]
 
 
 def test_a_first_report_like_all_others_is_not_since_boot():
@@ -387,3 +417,15 @@ def test_a_later_phase_begins_anew_where_only_its_first_report_is_off_the_grid(f
     read = reading("Map:\n" + "".join(rows[:3]) + "Reduce:\n" + "".join(rows[3:]))
     assert read.disk["since_boot"].tolist() == [False] * 3 + [is_since_boot] + [False] * 3
     assert (read.disk["interval_s"].dropna() == 1.0).all()
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+def test_without_a_banner_samples_of_a_few_hundredths_more_tell_the_first_report(skipped):
+    counts = [(3, 8, 21, 9, 27), (14, 22, 98, 42, 126), (90, 31, 630, 117, 333), (55, 13, 411, 71, 205)]
+    rows = [
+        " ".join(f"{n / length:.2f}" for n in count)
+        for count, length in zip(counts, (1.0, 1.01, 0.99, 1.02), strict=True)
+    ]
+    reports = ["1.68 5.18 5.77 1.69 84.92", *rows][skipped:]
+    text = "".join(f"{HEADER}sda {row} 0.00 0.00 0.00 0.00 0.00 0.00\n" for row in reports)
+    assert reading(text).disk["since_boot"].tolist() == [not skipped] + [False] * (len(reports) - 1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.array.side_by_side import are_beside
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S, DeviceSeries, View
@@ -43,7 +44,11 @@ def busier_siblings(view: View) -> Busier | None:
     odd = sorted((use for use in uses if use.busy >= BUSY), key=lambda use: -use.busy)
     if not odd:
         return None
-    calm = [use for use in uses if use.busy < BUSY and _are_like(use, odd[0])]
+    calm = [
+        use
+        for use in uses
+        if use.busy < BUSY and _are_like(use, odd[0]) and are_beside(use.series, odd[0].series)
+    ]
     odd = [use for use in odd if _are_like(use, odd[0])]
     # hardly used beside the others, in large requests: no measure of what theirs take
     calm = [use for use in calm if LIKE_KB * use.rate >= odd[0].rate / LIKE_KB]

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import are_beside, side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
 from iodiag.analysis.view.device_names import is_part, is_physical, may_be_part_of
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.result_cache import cached
+from iodiag.table.table import Table
 
 EQUAL = 0.1
 """Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
@@ -20,7 +22,7 @@ ALIKE, ALIKE_RATE = 1.5, 2.0
 
 
 def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
-    """Groups of two and more devices with samples in the same streams that move equally much both ways."""
+    """Groups of two and more devices with samples in the same reports that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
     for series in devices:
         if len(series.loaded) or weighted.mean(series.samples, "kb_per_s") >= IDLE_KB_PER_S:
@@ -36,7 +38,9 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
             [[weighted.mean(s.samples, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
         )
         for places in clusters(rates.reshape(-1, 2), gap):
-            groups.append(tuple(busiest[place] for place in sorted(places)))
+            group = tuple(busiest[place] for place in sorted(places))
+            if len(side_by_side(group)[0]):
+                groups.append(group)
     return groups
 
 
@@ -50,6 +54,29 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
     """Devices without the partitions of disks that are there themselves."""
     names = {series.name for series in devices}
     return [series for series in devices if not is_part(series.name, names)]
+
+
+@cached
+def disk_by_bytes(view: View, upper: DeviceSeries) -> tuple[DeviceSeries, Table, Table] | None:
+    """The only disk that moves the bytes of a device above it, with the samples of both in which it does.
+
+    Where nothing states what a mapped device stands on, that pairs the two; of others the disk is the stated
+    one. None where no disk does, or several.
+    """
+    names = {leaf.name for leaf in view.topology.leaves(upper.name)} - {upper.name}
+    disks = [series for name in sorted(names) if (series := view.series(name))] if names else disks_of(view)
+    found = []
+    for disk in disks if len(disks) < MOST_DEVICES else ():
+        above, below = side_by_side([upper, disk])
+        kb, other = above.floats("kb_per_s"), below.floats("kb_per_s")
+        is_same = (np.fmin(kb, other) >= _LEAST_KB) & (np.abs(kb - other) <= _SAME_BYTES * np.fmax(kb, other))
+        if is_same.any():
+            found.append((disk, above[is_same], below[is_same]))
+    return found[0] if len(found) == 1 else None
+
+
+_SAME_BYTES, _LEAST_KB = 0.01, 1024.0
+"""How far kB/s of two layers are apart by requests at the ends of a sample; and kB/s that are no chance."""
 
 
 def beyond_whole(view: View, whole: DeviceSeries) -> tuple[float, float] | None:
@@ -77,13 +104,14 @@ _FAR_BEYOND, _ROUNDED_KB = 1.5, 64.0
 def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
     """Whether both serve requests at like rates and take a like time for them, or none serves any.
 
-    One that is busy and serves none is not like one that is idle.
+    One that is busy and serves none is not like one that is idle, nor are those that no report has both of.
     """
     (rate, latency, busy), (other_rate, other_latency, other_busy) = _pace(one), _pace(other)
-    return (rate == other_rate == 0 and busy == other_busy) or (
+    is_like = (rate == other_rate == 0 and busy == other_busy) or (
         0 < rate <= ALIKE_RATE * other_rate <= ALIKE_RATE**2 * rate
         and 0 < latency <= ALIKE * other_latency <= ALIKE**2 * latency
     )
+    return is_like and are_beside(one, other)
 
 
 @cached

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys, side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import DENSE
@@ -124,7 +124,8 @@ def full_streams(disks: list[DeviceSeries], *, is_spread: bool) -> list[DeviceSe
     """
     found = [series for series in disks if _full_streams(series.samples).all()]
     rates = [float(np.nanmean(series.samples.floats("kb_per_s"))) for series in found]
-    if len(found) < _LEAST_STREAMS or max(rates) > 2 * min(rates):
+    is_one_time = len(found) >= _LEAST_STREAMS and len(side_by_side(found)[0]) > 0
+    if not is_one_time or max(rates) > 2 * min(rates):
         return []
     return found if not is_spread or max(rates) > (1 + _UNEQUAL) * min(rates) else []
 

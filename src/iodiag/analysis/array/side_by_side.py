@@ -31,6 +31,11 @@ def once(series: DeviceSeries) -> Table:
     return series.samples[first]
 
 
+def are_beside(one: DeviceSeries, other: DeviceSeries) -> bool:
+    """Whether two devices have samples of one report: of others nothing tells that they are of one time."""
+    return bool(np.isin(report_keys(one.samples), report_keys(other.samples)).any())
+
+
 def side_by_side(devices: Sequence[DeviceSeries]) -> list[Table]:
     """The samples of several devices in the reports that all of them have, row by row."""
     parts = [once(series) for series in devices]

@@ -8,7 +8,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
-from iodiag.model.units import KB_PER_PAGE
+from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 from iodiag.table.table import Floats, Mask, Table
 
 
@@ -51,12 +51,14 @@ def swap_used_kb(view: View, rows: Table) -> Floats:
 
 
 def has_room(view: View, rows: Table) -> Mask:
-    """Where more memory could be given up than lies in swap or goes there within a minute.
+    """Where more memory could be given up than lies in swap, or goes there in a minute of such a burst.
 
     Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
     """
-    used = np.nan_to_num(swap_used_kb(view, rows))
-    return np.asarray(room_kb(view, rows) > used + MINUTE_S * rows.floats("out_kb"))
+    used, out = np.nan_to_num(swap_used_kb(view, rows)), np.nan_to_num(rows.floats("out_kb"))
+    burst = np.cumsum(np.diff(out >= KB_PER_MB, prepend=False))
+    in_burst = np.bincount(burst, out) / np.maximum(np.bincount(burst), 1) if len(out) else out
+    return np.asarray(room_kb(view, rows) > used + MINUTE_S * in_burst[burst])
 
 
 def beside(view: View, table: str, column: str, rows: Table) -> Floats:

@@ -31,7 +31,9 @@ def host_tables(view: View) -> tuple[HostTable, ...]:
 
 def _gauges(view: View) -> Iterator[HostTable]:
     found: dict[str, HostTable] = {}
-    for name, family, columns in _PARTS:
+    # what sar -b counts of all disks together, where none is shown by itself
+    alone = () if view.devices else (("totals", "io", _SUMS),)
+    for name, family, columns in (*_PARTS, *alone):
         rows = view.cpu_all if family == "cpu" else view.samples(family)
         if rows is None:
             continue

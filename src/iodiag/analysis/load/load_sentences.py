@@ -233,7 +233,7 @@ def waiters(view: View, load: Load) -> Iterator[Evidence]:
         values: Values = {"blocked": mean}
         if mean >= NOBODY:
             yield cite(
-                rows, "{blocked:.1f} tasks were blocked on I/O on the average", values, worst="blocked"
+                rows, "{blocked:.1f} tasks were blocked on I/O meanwhile, on average", values, worst="blocked"
             )
         else:
             yield cite(rows, "only {blocked:.1f} tasks were blocked on I/O", values, weighs="against")

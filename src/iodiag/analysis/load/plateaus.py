@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import DENSE, longest_among
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
@@ -150,6 +152,44 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
                 if abs(rate / top.rate - 1) <= width and level.util >= MOSTLY_BUSY:
                     depths.append(level.busy_depth)
     return max(depths) / min(depths)
+
+
+def throughput_of_sizes(series: DeviceSeries) -> tuple[str, Values] | None:
+    """Two states of one direction that fill a device with quite different sizes and move as much: a sentence.
+
+    Requests per second or a time per request would be another limit for either; what is equal is held.
+    """
+    full = [
+        one
+        for one in states(series)
+        if one.kind in ("reads", "writes")
+        and one.util >= MOSTLY_BUSY
+        and one.at_once >= _DEEP
+        and one.samples > 1
+    ]
+    pairs = [
+        (small, large)
+        for small in full
+        for large in full
+        if small.kind == large.kind
+        and large.size_kb >= _OTHER_SIZE * small.size_kb > 0
+        and abs(math.log(large.mean("kb_per_s") / small.mean("kb_per_s"))) <= _AS_MUCH
+    ]
+    if not pairs:
+        return None
+    small, large = max(pairs, key=lambda pair: pair[1].size_kb / pair[0].size_kb)
+    values: Values = {"small": small.size_kb, "large": large.size_kb}
+    values |= {"small_mb": small.mean("kb_per_s") / KB_PER_MB, "large_mb": large.mean("kb_per_s") / KB_PER_MB}
+    text = "it moves {small_mb:.1f} MB/s in requests of {small:.0f} kB and {large_mb:.1f} MB/s in those of "
+    return (
+        text + "{large:.0f} kB: throughput is what is limited, by its medium, its link or a setting",
+        values,
+    )
+
+
+_DEEP, _OTHER_SIZE, _AS_MUCH = 4.0, 4.0, 0.1
+"""Requests in flight that are demand; times that sizes differ at least, and how far apart (ln) rates are that
+are equal."""
 
 
 def densest(rates: Floats, width: float) -> float:

@@ -394,8 +394,13 @@ UNTIMED = "the kernel records neither latency nor busy time for it"
 
 
 def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
-    """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
-    if len(rows) >= limits.lasting:
+    """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it.
+
+    What holds for all of a run, which other words of the text set apart from the next, does not pass.
+    """
+    phases = series.samples.floats("phase")
+    of_run = np.isin(phases, rows.floats("phase")) & (np.isfinite(phases).all() and np.ptp(phases) > 0)
+    if len(rows) >= limits.lasting or np.count_nonzero(of_run) == len(rows):
         return False
     if is_backlog(rows, limits):
         return True

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Mask, Table
 
 ALWAYS_BUSY = 0.95
@@ -109,7 +108,7 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     samples = series.samples
     done, util = samples.floats("ios_per_s"), samples.floats("util")
     busy = util >= ALWAYS_BUSY
-    outlived = util > 1.1 * (samples.floats("depth") + HALF_DIGIT)
+    outlived = util > 1.1 * (samples.floats("depth") + weighted.half_digit(samples))
     is_silent = (done == 0) & ~(samples.floats("kb_per_s") > 0)
     may_be_silent = is_silent | (busy & outlived & (done > 0))
     # a stall is busy throughout, or its end is busy for longer than it lasts

@@ -77,7 +77,7 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
 
 
 _ONE = re.compile(
-    r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|report|request|task|line|device|disk|card|burst|process))"
+    r"(?<![\w.,:-])(1 (?:[a-z]+ )?(?:sample|report|request|task|line|device|disk|card|burst|process))"
     r"(?:s|es)\b(?!/)"
 )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
+from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
@@ -41,6 +42,11 @@ def seconds_or_one(rows: Table) -> Floats:
     seconds = rows.floats("interval_s")
     is_unknown = np.isnan(seconds)
     return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
+
+
+def half_digit(rows: Table) -> Floats | float:
+    """What a printed value of each sample stands for, plus or minus: half of its last digit."""
+    return rows.floats("half_digit") if "half_digit" in rows else HALF_DIGIT
 
 
 @cached

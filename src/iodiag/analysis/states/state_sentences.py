@@ -26,7 +26,9 @@ def state_summaries(view: View) -> list[StateSummary]:
             shown = (
                 next(worst) if one.kind != "idle" and one.share >= long else one for one in states(series)
             )
-            found += [_summary(view.host, one, len(series.samples)) for one in shown]
+            # rows since boot, or over a run, are no samples
+            name = "averages" if "disk" in view.average_only else "samples"
+            found += [_summary(view.host, one, len(series.samples), name) for one in shown]
     return found
 
 
@@ -35,7 +37,7 @@ def _quickness(state: State) -> float:
     return -weighted.or_zero(min(state.util, 1.0) * state.latency_ms)
 
 
-def _summary(host: str | None, state: State, samples: int) -> StateSummary:
+def _summary(host: str | None, state: State, samples: int, name: str) -> StateSummary:
     is_stuck = state.kind == "stuck"
     is_idle = is_stuck or state.kind == "idle"
     picked = sorted({0, state.samples // 2, state.samples - 1})
@@ -56,18 +58,21 @@ def _summary(host: str | None, state: State, samples: int) -> StateSummary:
         else _known(state.at_once),
         latency_ms=None if is_idle or not state.latency_ms > 0 else _known(state.latency_ms),
         busy_pct=None if is_untimed(state) else _known(100 * state.util),
-        text=text_of(state, samples),
+        text=text_of(state, samples, name),
         source=str(sources[0]),
         lines=tuple(int(lines[at]) for at in picked if sources[at] == sources[0]),
     )
 
 
-def text_of(state: State, samples: int) -> str:
-    """A state as an expert says it: how often, what, how many in flight, how long each, how busy."""
-    return say(*sentence_of(state, samples))
+def text_of(state: State, samples: int, name: str = "samples") -> str:
+    """A state as an expert says it: how often, what, how many in flight, how long each, how busy.
+
+    `name` is what its rows are called: averages are no samples.
+    """
+    return say(*sentence_of(state, samples, name))
 
 
-def sentence_of(state: State, samples: int) -> tuple[str, Values]:
+def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str, Values]:
     """The template of that sentence and its values."""
     values: Values = {
         "count": state.samples,
@@ -78,7 +83,7 @@ def sentence_of(state: State, samples: int) -> tuple[str, Values]:
         "latency": state.latency_ms,
         "busy": 100 * state.util,
     }
-    often = "{count} of {all} samples: " if samples > 1 else ""
+    often = f"{{count}} of {{all}} {name}: " if samples > 1 else ""
     if state.kind == "idle":
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""

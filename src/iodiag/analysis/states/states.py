@@ -19,7 +19,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.waiting_per_kb import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
-from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
+from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Places, Table
@@ -116,8 +116,13 @@ class State:
 
 
 def contradicts(state: State) -> bool:
-    """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
-    return state.mean("queue_depth") < LITTLE * state.rate * state.latency_ms / 1000 - LITTLE_SLACK
+    """Whether rate times latency (Little) tells of requests in flight that the depth does not have.
+
+    And nothing tells which is wrong: a busy share beyond the depth, too, shows that the depth is.
+    """
+    counted, held = state.mean("queue_depth"), state.rate * state.latency_ms / 1000
+    is_disproved = counted < BORNE_OUT * min(state.util, held) - LITTLE_SLACK
+    return counted < LITTLE * held - LITTLE_SLACK and not is_disproved
 
 
 def _by_requests(rows: Table, column: str, rate: str) -> float:

@@ -39,6 +39,8 @@ ROUNDED_KB = 1.0
 """kB/s that rounding takes off or adds where rates are printed without decimals."""
 LEAST_ASKED, MOST_LATE = 1000.0, 1.5
 """Requests/s whose equal count is no chance; times by which a queue sets bytes asked and moved apart."""
+MOSTLY_SHOWN = 0.9
+"""Share of the reports that show a device from which its rows are missing by accident in the others."""
 MOST_LEGS = 24
 ALIKE = 0.05
 """Legs have no larger gap between them, in what they read and in what they write."""
@@ -53,7 +55,8 @@ _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 class Traffic(NamedTuple):
     """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages.
 
-    `done` and `merged` are requests/s, both directions, that were completed and merged.
+    `done` and `merged` are requests/s, both directions, that were completed and merged; `shown` is 1 where a
+    report has a row of the device.
     """
 
     names: tuple[str, ...]
@@ -62,6 +65,7 @@ class Traffic(NamedTuple):
     paged: Floats
     done: Floats
     merged: Floats
+    shown: Floats
 
     def total(self) -> Floats:
         """Reads and writes together."""
@@ -139,9 +143,11 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
         for place in sorted(places, key=lambda n: _depth(traffic.names[n])):
             name = traffic.names[place]
             is_exact = _is_equal(traffic, [place], base)
-            what = "moves as many bytes as" if is_exact else "is asked as often as"
-            what_for = "" if is_exact else " completes and merges"
-            why = f"inferred: {often} {name} {what} {traffic.names[base]}{what_for}"
+            is_merged = not is_exact and _is_merged(traffic, [place], base)
+            what = "is asked as often as" if is_merged else "moves as many bytes as"
+            what_for = " completes and merges" if is_merged else ""
+            when = often if is_exact or is_merged else "over all samples, and in most of them,"
+            why = f"inferred: {when} {name} {what} {traffic.names[base]}{what_for}"
             yield Device(name, members=(below,), provenance={"members": why})
             below = name
     if len(rest) > 1 and len(shared) == 1:
@@ -153,7 +159,8 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
 
 def _carrying(traffic: Traffic, places: Sequence[int], bases: Sequence[int]) -> list[int]:
     """The bases that move what some devices do, without disks whose partition is among them: it is nearer."""
-    found = [base for base in bases if _is_equal(traffic, places, base) or _is_merged(traffic, places, base)]
+    proofs = (_is_equal, _is_merged, _adds_up)
+    found = [base for base in bases if any(proof(traffic, places, base) for proof in proofs)]
     names = {traffic.names[n] for n in found}
     wholes = {whole_of(name, names) for name in names}
     return [n for n in found if traffic.names[n] not in wholes]
@@ -178,6 +185,26 @@ def _is_equal(traffic: Traffic, places: Sequence[int], base: int) -> bool:
     for grid in (traffic.read, traffic.write):
         above, below = grid[list(places)].sum(axis=0), grid[base]
         if (np.abs(above - below) > exact * np.maximum(above, below) + ROUNDED_KB).any():
+            return False
+    return True
+
+
+def _adds_up(traffic: Traffic, places: Sequence[int], base: int) -> bool:
+    """Whether devices move what one below them does over many reports, and in most of them.
+
+    What is in flight at the end of a sample may count in one of the two and in the next one of the other.
+    """
+    is_shown = traffic.shown[base] > 0  # a row may be cut off
+    loaded = is_shown & (traffic.total()[base] >= LEAST_KB)
+    if not places or loaded.sum() < 2 * MANY or is_shown.mean() < MOSTLY_SHOWN:
+        return False
+    for grid in (traffic.read[:, loaded], traffic.write[:, loaded]):
+        above, below = grid[list(places)].sum(axis=0), grid[base]
+        most, apart = np.maximum(above, below), np.abs(above - below)
+        is_late = (most > MOST_LATE * np.minimum(above, below) + LEAST_KB).any()
+        if is_late or np.median(apart / np.maximum(most, LEAST_KB)) > EXACT_MANY:
+            return False
+        if abs(above.sum() - below.sum()) > EXACT_MANY * most.sum() + ROUNDED_KB:
             return False
     return True
 
@@ -228,7 +255,7 @@ def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
     )
     grids = []
     paged = np.where(written > 0, np.maximum(written, pages), written)
-    for values in (read[rows], written, paged, done, merged):
+    for values in (read[rows], written, paged, done, merged, np.ones(len(rows))):
         grid = np.zeros((len(busiest), len(reports)))
         grid[at, when] = values
         grids.append(grid)

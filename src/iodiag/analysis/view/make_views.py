@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from iodiag.analysis.view.broken_time import of_broken_time
 from iodiag.analysis.view.inferred_topology import infer
+from iodiag.analysis.view.printed_digits import with_half_digit
 from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
-from iodiag.model.capture import EVENTS, Capture, Fact, Section
+from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
 from iodiag.model.topology import DeviceTopology, merge
 from iodiag.table.table import Column, Floats, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
@@ -66,9 +67,9 @@ def views(capture: Capture, selection: Selection) -> list[View]:
             capture.sections,
             capture.evidence,
         )
-        return [_view(everything, hosts[0], selection)]
+        return [_view(everything, hosts[0], selection, capture.sources)]
     by_host = _by_host(capture)
-    return [_view(by_host.get(host, _Inputs()), host, selection) for host in hosts]
+    return [_view(by_host.get(host, _Inputs()), host, selection, capture.sources) for host in hosts]
 
 
 @dataclass
@@ -100,7 +101,7 @@ def _by_host(capture: Capture) -> dict[str | None, _Inputs]:
     return found
 
 
-def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
+def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapping[str, Source]) -> View:
     tables: dict[str, Table] = {}
     average_only: set[str] = set()
     since_boot: dict[str, Table] = {}
@@ -127,7 +128,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     parts: Mapping[str, Table] = {}
     topology = inputs.topology
     if "disk" in tables:
-        disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
+        disk = with_half_digit(_without_groups(tables["disk"]), sources)
+        disk, topology = _with_inferred(disk, topology)
         tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection)
     banner = [section for section in inputs.sections if not section.is_context]
     return View(
@@ -135,7 +137,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
         tables=tables,
         topology=topology,
         facts=tuple(inputs.facts),
-        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
+        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None) or _listed(tables.get("cpu")),
         kernel=next((s.kernel for s in banner if s.kernel), None),
         average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
@@ -143,6 +145,12 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _listed(cpu: Table | None) -> int | None:
+    """How many CPUs there are where each of them is listed beside their mean, as with -P ALL; else None."""
+    names = set() if cpu is None else set(cpu["cpu"].distinct()) - {"all"}
+    return len(names) if len(names) > 1 and names == {str(n) for n in range(len(names))} else None
 
 
 MOST_OFF = 25.0

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
 from iodiag.model.units import HALF_DIGIT, KB_PER_SECTOR
 from iodiag.table.table import Column, Floats, Table, is_repeated, numbered
@@ -91,7 +92,8 @@ def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
     for step in (
-        _reads_alone,
+        _wrapped,
+        _one_way_alone,
         _totals,
         _other_rates,
         _directions,
@@ -106,26 +108,67 @@ def _derived(disk: Table) -> Columns:
     return found
 
 
-def _reads_alone(disk: Table) -> Columns:
-    """Totals where nothing is printed of writes, and reads hold all of the queue by rate times latency.
+def _wrapped(disk: Table) -> Columns:
+    """Bytes and sizes that a wrapped counter spoilt, as unknown, in samples whose other numbers agree.
 
-    Writes may have completed, but none worth a twentieth of what is in flight.
+    They do where rate times latency is the queue, and rate times svctm the busy share; `is_wrapped` tells
+    where.
     """
-    if not {"reads_per_s", "read_await_ms", "queue_depth"} <= set(disk.names):
+    names = [name for name in _OF_BYTES if name in disk and _is_absurd(disk.floats(name)).any()]
+    if not names or "svctm_ms" not in disk:
         return {}
-    reads, depth = disk.floats("reads_per_s"), disk.floats("queue_depth")
-    off = np.abs(reads * disk.floats("read_await_ms") / 1000 - depth)
-    is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
-    for name in ("writes_per_s", "write_kb_per_s", "write_await_ms"):
-        is_all &= np.isnan(disk.floats(name))
-    moved = _completed(disk, "read_kb_per_s", reads * disk.floats("read_request_size_kb"))
-    totals = {"ios_per_s": reads, "kb_per_s": moved}
-    found = {name: _completed(disk, name, np.where(is_all, data, np.nan)) for name, data in totals.items()}
-    return {"read_kb_per_s": moved} | found
+    rates = [disk.floats(f"{way}s_per_s") for way in ("read", "write")]
+    printed, depth, busy = (disk.floats(name) for name in ("ios_per_s", "queue_depth", "util_pct"))
+    ios = np.where(np.isnan(printed), rates[0] + rates[1], printed)
+    agree = (depth >= _LEAST_TOLD) & (busy >= _LEAST_TOLD)
+    for found, by in ((depth, disk.floats("await_ms") / 1000), (busy, disk.floats("svctm_ms") / 10)):
+        agree &= np.abs(ios * by - found) <= _AGREE * found + HALF_DIGIT
+    spoilt = {name: agree & _is_absurd(disk.floats(name)) for name in names}
+    left = {name: np.where(rows, np.nan, disk.floats(name)) for name, rows in spoilt.items()}
+    return left | {"is_wrapped": np.any(list(spoilt.values()), axis=0)}
 
 
-_ALL_OF_QUEUE, _LEAST_QUEUE = 0.05, 0.1
-"""How near a queue is to rate times latency of what fills it, and the least that two decimals tell of."""
+def _is_absurd(column: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray((column > _ABSURD) | (column < 0))
+
+
+_OF_BYTES = tuple(
+    f"{way}{name}" for way in ("", "read_", "write_") for name in ("kb_per_s", "request_size_kb")
+)
+_AGREE, _LEAST_TOLD = 0.02, 0.2
+"""How near two numbers of a sample are that say the same, and the least of them that their digits tell."""
+
+
+def _one_way_alone(disk: Table) -> Columns:
+    """Totals where nothing is printed of one direction, and the other one is all that is counted.
+
+    That is so where requests of the other direction have the size and the latency of all requests, or hold
+    all of the queue by rate times latency: then none of the direction that is left out is worth a twentieth.
+    """
+    found: Columns = {}
+    for own, other in (("read", "write"), ("write", "read")):
+        wanted = any(_is_partly_unknown(disk, name) for name in (f"{other}s_per_s", f"{own}_kb_per_s"))
+        if not wanted or not {f"{own}s_per_s", f"{own}_await_ms"} <= set(disk.names):
+            continue
+        rate, wait = disk.floats(f"{own}s_per_s"), disk.floats(f"{own}_await_ms")
+        depth, size = disk.floats("queue_depth"), disk.floats("request_size_kb")
+        off = np.abs(rate * wait / 1000 - depth)
+        is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
+        own_size = _per(disk.floats(f"{own}_kb_per_s"), rate)
+        is_all |= (np.abs(own_size - size) <= _SAME_SIZE * size) & (wait == disk.floats("await_ms"))
+        for name in (f"{other}s_per_s", f"{other}_kb_per_s", f"{other}_await_ms"):
+            is_all &= np.isnan(disk.floats(name))
+        moved = _completed(disk, f"{own}_kb_per_s", rate * disk.floats(f"{own}_request_size_kb"))
+        found[f"{own}_kb_per_s"] = moved
+        for name, data in (("ios_per_s", rate), ("kb_per_s", moved)):
+            known = disk.with_columns(**found)
+            found[name] = _completed(known, name, np.where(is_all, data, np.nan))
+    return found
+
+
+_ALL_OF_QUEUE, _LEAST_QUEUE, _SAME_SIZE = 0.05, 0.1, 0.01
+"""How near a queue is to rate times latency of what fills it, the least that two decimals tell of, and how
+near the size of one direction's requests is to that of all, by rounding."""
 
 
 def _totals(disk: Table) -> Columns:
@@ -143,13 +186,15 @@ def _totals(disk: Table) -> Columns:
 def _rates_of_others(disk: Table) -> Floats:
     """Requests per second where they are not printed: bytes over their size, or those in flight over latency.
 
-    Where the two are far apart neither is taken.
+    Where the two are far apart neither is taken, nor one below the rate of a direction: no total is.
     """
     moved, size = disk.floats("kb_per_s"), disk.floats("request_size_kb")
     by_size = np.where((moved == 0) & (size == 0), 0.0, _per(moved, size))
     little = 1000 * _per(disk.floats("queue_depth"), disk.floats("await_ms"))
     is_far = np.abs(by_size - little) > _FAR_APART * np.fmax(by_size, little)
-    return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    rates = np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
+    part = np.fmax(disk.floats("reads_per_s"), disk.floats("writes_per_s"))
+    return np.where(rates < (1 - _ALL_OF_QUEUE) * part - HALF_DIGIT, np.nan, rates)
 
 
 def _other_rates(disk: Table) -> Columns:
@@ -163,7 +208,7 @@ def _other_rates(disk: Table) -> Columns:
     by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
     by_use = 10 * _per(disk.floats("util_pct"), np.where(service >= _LEAST_SERVICE_MS, service, np.nan))
     is_odd = np.abs(by_use - by_size) <= _AGREED * by_size
-    is_odd &= np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)
+    is_odd &= (np.fmax(by_size, ios) > _ODD * np.fmin(by_size, ios)) & (np.abs(by_size - ios) > _ROUNDED)
     columns: Columns = {"ios_per_s": np.where(is_odd, by_size, ios)}
     columns["doubtful_ios_per_s"] = np.where(is_odd, ios, np.nan)
     for name in ("reads_per_s", "writes_per_s"):
@@ -171,8 +216,9 @@ def _other_rates(disk: Table) -> Columns:
     return columns
 
 
-_LEAST_SERVICE_MS, _AGREED, _ODD = 0.2, 0.05, 1.5
-"""svctm that its digits round by a fortieth at most; how near two rates agree; times that a third is off."""
+_LEAST_SERVICE_MS, _AGREED, _ODD, _ROUNDED = 0.2, 0.05, 1.5, 1.0
+"""svctm that its digits round by a fortieth at most; how near two rates agree; times, and requests/s (digits
+of the least), that a third is off."""
 
 
 def _directions(disk: Table) -> Columns:
@@ -247,14 +293,48 @@ def _waits_per_completed(disk: Table) -> Columns:
 
 
 def _mixed(disk: Table) -> Columns:
-    """The latency of all requests, from those of the directions."""
-    if not _is_partly_unknown(disk, "await_ms"):
+    """The latency of all requests, from those of the directions, also where what is printed is not between.
+
+    `doubtful_await_ms` is the latency that is not believed.
+    """
+    is_apart = is_outside(disk) if {"await_ms", "read_await_ms", "write_await_ms"} <= set(disk.names) else _NO
+    if not (_is_partly_unknown(disk, "await_ms") or is_apart.any()):
         return {}
     ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
     read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
     discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
-    return {"await_ms": _completed(disk, "await_ms", _per(summed, ios))}
+    mixed = _per(summed, ios)
+    if not is_apart.any():
+        return {"await_ms": _completed(disk, "await_ms", mixed)}
+    printed, busy = disk.floats("await_ms"), np.fmin(disk.floats("util_pct") / 100, 1.0)
+    # what the queue and the busy share bear out is sooner true than one of its parts
+    held = ios * printed / 1000
+    is_borne_out = (np.abs(held - disk.floats("queue_depth")) <= LITTLE_SLACK) & ~(busy > held + LITTLE_SLACK)
+    is_void = is_apart & ~is_borne_out & np.isfinite(mixed)
+    void = np.where(is_void, printed, np.nan)
+    known = disk.with_columns(await_ms=np.where(is_void, np.nan, printed))
+    return {"await_ms": _completed(known, "await_ms", mixed), "doubtful_await_ms": void}
+
+
+def is_outside(disk: Table, part: float = 0.05) -> npt.NDArray[np.bool_]:
+    """Where the printed latency of all requests is not between those of reads and of writes.
+
+    Only where both completed requests: md and device-mapper may book time of a direction without any.
+    Discards have a latency of their own, which counts, too.
+    """
+    mixed, reads, writes = (disk.floats(f"{name}await_ms") for name in ("", "read_", "write_"))
+    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
+    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(disk))
+    outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
+    outside &= (disk.floats("reads_per_s") > 0) & (disk.floats("writes_per_s") > 0)
+    return np.asarray(outside & ~(disk.floats("discards_per_s") > 0))
+
+
+_NO = np.zeros(1, dtype=np.bool_)
+
+_COARSEST_MS = 0.1
+"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def _latencies(disk: Table) -> Columns:
@@ -271,19 +351,21 @@ def _latencies(disk: Table) -> Columns:
 def _use(disk: Table) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
-    held = np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth)
-    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
-    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    by_wait = ios * wait / 1000
+    held = np.where(_is_miscounted(disk, depth, by_wait, util), by_wait, depth)
+    half = weighted.half_digit(disk)
+    rounding_await = half / np.maximum(wait, 1e-9)
+    rounding_little = half / np.maximum(depth, 1e-9) + half / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
     # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
-    is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
+    is_far = (wait > half) & ((little > 2 * wait + half) | (2 * little + half < wait))
     # the printed one, unless it has too few digits
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": held,
-        "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
+        "is_util_trusted": util - half / 100 <= held + half,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
@@ -309,7 +391,8 @@ def _recounted(disk: Table) -> Table:
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
     util = np.where(is_missed, np.minimum(depth, 1.0), util)
-    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    half = weighted.half_digit(disk)
+    is_trusted = util - half / 100 <= depth + half
     return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
 
@@ -338,15 +421,18 @@ _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1
 how far apart (ln) rates, latencies and kB/s of one load are."""
 
 
-def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.bool_]:
+def _is_miscounted(disk: Table, depth: Floats, held: Floats, util: Floats) -> npt.NDArray[np.bool_]:
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
-    Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
-    before: then the samples on either side have to say so as well. So may part of a backlog that drains.
+    Kernels 4.19 and 4.20 lose most of them. Of a few that are lost the busy share tells as well, as a device
+    that is never empty holds one request at least. What waited for longer than its sample may have been in
+    flight before: then the samples on either side have to say so as well. So may part of a backlog that
+    drains.
     Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
     their sums agree.
     """
     is_short = depth < LITTLE * held - LITTLE_SLACK
+    is_short |= depth < BORNE_OUT * np.minimum(held, np.minimum(util, 1.0)) - LITTLE_SLACK
     if not is_short.any():
         return is_short
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
@@ -370,6 +456,9 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.b
     in_run[:-1] |= in_run[1:] & same
     return np.asarray(is_short & (is_within | in_run))
 
+
+BORNE_OUT = 0.9
+"""Share of what both rate times latency and the busy share tell of that a true mean number in flight has."""
 
 _BACKLOG, _LEFT = 0.1, 1 / 3
 """Share of a sample that requests wait from which many may have begun before it; and share of rate times

@@ -104,9 +104,9 @@ class View:
     """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
 
     `average_only` names the tables that had nothing but since-boot rows or averages, and show those:
-    findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
-    `left_out` are the disk samples that cannot be true, with the reason in `anomaly`; `odd_cpu` the
-    CPU rows whose shares are far from adding up;
+    findings from them are capped. `cpus` and `kernel` are None where no banner or option tells, nor,
+    of CPUs, a list of each. `left_out` are the disk samples that cannot be true, with the reason in
+    `anomaly`; `odd_cpu` the CPU rows whose shares are far from adding up;
     `since_boot` the disk, cpu and queue rows that were excluded as averages since boot.
     `samples_by_device` are
     the devices' samples.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from iodiag.formats.types import Line
@@ -14,6 +14,14 @@ from iodiag.model.units import HUMAN_BYTES
 
 MAX_BLOCK_LINES = 20_000
 """No context block is read beyond this many lines: what is longer is no listing of a host."""
+
+Values = dict[str, float | str | None]
+"""What a fact is made of, by name; None for what is not known."""
+
+
+def solid(lines: Sequence[Line], most: int = MAX_BLOCK_LINES) -> Iterator[tuple[int, Line]]:
+    """The lines of a block that are not blank, each with how many lines the block has up to it."""
+    return ((used, line) for used, line in enumerate(lines[:most], 1) if line.text.strip())
 
 
 def origin(format_id: str, source: str, line: Line) -> str:
@@ -52,17 +60,14 @@ def integer(text: str | None) -> int | None:
     return int(text) if text and re.fullmatch(r"\d{1,20}", text.strip()) else None
 
 
-def first_numbers(
-    patterns: Mapping[str, str], lines: Sequence[Line]
-) -> tuple[dict[str, float | str | None], list[Line]]:
+def first_numbers(patterns: Mapping[str, str], lines: Sequence[Line]) -> tuple[Values, list[Line]]:
     """The number that each pattern captures where a line first begins so, by name; and these lines."""
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     found: list[Line] = []
     for line in lines:
         text = line.text.strip()
         for name, pattern in patterns.items():
-            match = re.match(pattern, text)
-            if match and name not in values:
+            if name not in values and (match := re.match(pattern, text)):
                 values[name] = parse_number(match[1])
                 found.append(line)
     return values, found
@@ -110,26 +115,17 @@ def mapper_name(group: str, volume: str) -> str:
 
 
 _LEVELS = {
-    "mirror": "raid1",
-    "stripe": "striped",
-    "thin-pool": "thin-pool",
-    "thin": "thin",
-    "crypt": "crypt",
-    "luks": "crypt",
-    "mpath": "multipath",
-    "multipath": "multipath",
-    "snapshot-origin": "snapshot-origin",
+    **{"mirror": "raid1", "stripe": "striped", "luks": "crypt", "mpath": "multipath"},
+    **{word: word for word in ("linear", "striped", "snapshot", "snapshot-origin", "crypt", "multipath")},
+    **{word: word for word in ("thin", "thin-pool", "cache", "cache-pool", "writecache", "vdo", "vdo-pool")},
 }
-_PLAIN_LEVELS = ("linear", "striped", "snapshot", "cache", "cache-pool", "writecache", "vdo", "vdo-pool")
 
 
 def level_of(word: str) -> str | None:
     """The RAID or mapping level behind a segment type or target: raid5_ls → raid5; None if unknown."""
     word = word.strip().lower()
     raid = re.match(r"raid(10|[014-6])(_|\b)", word)
-    if raid:
-        return f"raid{raid[1]}"
-    return word if word in _PLAIN_LEVELS else _LEVELS.get(word)
+    return f"raid{raid[1]}" if raid else _LEVELS.get(word)
 
 
 class Column(NamedTuple):
@@ -179,32 +175,37 @@ class Decoded(NamedTuple):
     value: dict[str, Any]
     used: int
 
+    def items(self, key: str) -> list[Any]:
+        """The list that the object has under a key; empty where it has none there."""
+        found = self.value.get(key)
+        return found if isinstance(found, list) else []
+
 
 def _whole(digits: str) -> int | None:
     """A whole number of JSON; None for one that no float can hold."""
     return int(digits) if len(digits) <= 300 else None
 
 
-def json_object(lines: Sequence[Line], anchor: str, prefix: str = "") -> Decoded | None:
-    """The JSON object that begins in the first line, at `anchor`, with `prefix` put in front.
+def json_object(lines: Sequence[Line], key: str) -> Decoded | None:
+    """The JSON object whose first key stands in the first line; its brace may stand above.
 
     More and more lines are tried, since nothing says where the object ends; None when it is
     broken off or no object.
     """
     for count in (500, 5_000, 50_000, 500_000):
         text = "\n".join(line.text for line in lines[:count])
-        begin = text.find(anchor)
+        begin = text.find(f'"{key}"')
         if begin < 0:
             return None
         try:
-            value, end = json.JSONDecoder(parse_int=_whole).raw_decode(prefix + text[begin:])
+            value, end = json.JSONDecoder(parse_int=_whole).raw_decode("{" + text[begin:])
         except json.JSONDecodeError as error:
-            is_cut = error.pos > len(text) - begin + len(prefix) - 400
+            is_cut = error.pos > len(text) - begin - 399
             if count >= len(lines) or not is_cut:
                 return None
         except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
             return None
         else:
-            used = text.count("\n", 0, begin + end - len(prefix)) + 1
+            used = text.count("\n", 0, begin + end - 1) + 1
             return Decoded(value, used) if isinstance(value, dict) else None
     return None

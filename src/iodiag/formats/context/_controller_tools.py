@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object
+from iodiag.formats.context._common import json_object, solid
 from iodiag.formats.types import Line
 
 
@@ -37,10 +37,8 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     controller = part = ""
     header: list[str] = []
     used = rulers = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if ruler := re.fullmatch(_RULER, text):
             rulers = (rulers + 1) % 3 if ruler["of_table"] else 0
         elif rulers == 1 or re.match(_HEADER, text):
@@ -54,7 +52,7 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             part = _part(heading["title"])
         elif not re.fullmatch(_LEGEND, text):
             break
-        used = at + 1
+        used = at
     return used, found
 
 
@@ -65,10 +63,9 @@ _NEAR = 500
 
 def storcli_json(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     """The JSON (J) of storcli and perccli: the keys and tables of the text, below a status of the command."""
-    decoded = json_object(lines, '"Controllers"', prefix="{")
+    decoded = json_object(lines, "Controllers")
     found: list[Said] = []
-    answers = decoded.value.get("Controllers") if decoded else None
-    for answer in answers if isinstance(answers, list) else ():
+    for answer in decoded.items("Controllers") if decoded else ():
         status = answer.get("Command Status") if isinstance(answer, dict) else None
         if isinstance(status, dict):
             found += _said_in(answer.get("Response Data"), "", str(status.get("Controller", "")), lines[0])
@@ -118,10 +115,9 @@ def _row(header: list[str], cells: list[str], controller: str, line: Line) -> It
         yield Said(controller, "", "Battery State", cells[-1], line)
     elif kind := {"DG/VD": "volume", "EID:Slt": "disk"}.get(header[0] if header else ""):
         part = f"{kind} {cells[0].rpartition('/')[2]}"
-        named = dict(zip(header, cells, strict=False))
-        for key in ("TYPE", "State", "Cache"):
-            if key in named:
-                yield Said(controller, part, key, named[key], line)
+        for key, words in zip(header, cells, strict=False):
+            if key in ("DID", "TYPE", "State", "Cache"):
+                yield Said(controller, part, key, words, line)
 
 
 _COLON = r"(?P<indent>\s*)(?P<key>[A-Z][\w .#'/()-]{0,60}?)\s*:\s?(?P<words>.{0,200})"
@@ -134,10 +130,8 @@ def megacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     found: list[Said] = []
     controller = part = enclosure = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if adapter := re.fullmatch(_ADAPTER, text):
             controller, part = adapter["first"] or adapter["second"], ""
         elif (pair := re.fullmatch(_COLON, text)) and not re.match(_SAMPLES, text):
@@ -151,7 +145,7 @@ def megacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             found.append(Said(controller, part, key, words, line))
         else:
             break
-        used = at + 1
+        used = at
     return used, found
 
 
@@ -167,10 +161,8 @@ def ssacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     found: list[Said] = []
     controller = part = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
-        if not text.strip():
-            continue
         if title := re.fullmatch(SSACLI_TITLE, text):
             controller, part = title["slot"], ""
         elif short := re.fullmatch(_SHORT, text):
@@ -190,5 +182,5 @@ def ssacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             found.append(Said(controller, part, pair["key"], pair["words"].strip(), line))
         elif not text[:1].isspace():
             break
-        used = at + 1
+        used = at
     return used, found

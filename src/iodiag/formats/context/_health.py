@@ -6,11 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iodiag.formats.context._common import bare_name, describe, fact, origin
+from iodiag.formats.context._common import Values, bare_name, describe, fact, origin
 from iodiag.formats.types import ContextBlock, Line
 from iodiag.model.health_counters import sentence
-
-Counters = dict[str, float | str | None]
 
 _IN_PATH = (
     r"(?:[._/-]|^)(?P<name>sd[a-z]{1,3}|hd[a-z]|nvme\d{1,4}(?:n\d{1,4})?)"
@@ -57,7 +55,7 @@ def health_block(
     kind: str,
     source: str,
     disk: str,
-    counters: Counters,
+    counters: Values,
     known: Mapping[str, Any],
     lines: Sequence[Line],
     behind: str = "",
@@ -68,6 +66,6 @@ def health_block(
         return None
     named = ("{device}" if disk else "a disk") + (f" ({behind})" if behind else "")
     device = describe(disk, origin(kind, source, lines[0]), **known) if disk and not behind else None
-    whose: Counters = {"device": disk or None, "behind": behind or None}
+    whose: Values = {"device": disk or None, "behind": behind or None}
     found = fact(kind, sentence(named, values), whose | values, source, _telling(lines, values))
     return ContextBlock(len(lines), (device,) if device else (), (found,), layout=kind)

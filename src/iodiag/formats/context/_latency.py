@@ -11,12 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact
 from iodiag.model.percentiles import SHARES, sentence
-
-Values = dict[str, float | str | None]
 
 TO_MS = {"nsecs": 1e-6, "usecs": 1e-3, "msecs": 1.0, "secs": 1e3}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact
 
@@ -27,13 +27,15 @@ class Process:
     write_kb: float | None = None
     extra: dict[str, float] = field(default_factory=dict)
 
-    def add(self, line: Line, read_kb: float | None, write_kb: float | None) -> None:
-        """Count one more sample of it."""
+    def add(self, line: Line, read_kb: float | None, write_kb: float | None, delay: float | None) -> None:
+        """Count one more sample of it; `delay` is in clock ticks."""
         self.last = line
         if read_kb is not None:
             self.read_kb = (self.read_kb or 0.0) + read_kb
         if write_kb is not None:
             self.write_kb = (self.write_kb or 0.0) + write_kb
+        if delay:
+            self.extra["io_delay_ticks"] = self.extra.get("io_delay_ticks", 0.0) + delay
 
 
 class Measure(NamedTuple):
@@ -90,7 +92,7 @@ def _ranks(processes: Sequence[Process], direction: str) -> dict[int, int]:
 
 
 def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], source: str) -> Fact:
-    values: dict[str, float | str | None] = {"process": process.name, measure.number_name: process.number}
+    values: Values = {"process": process.name, measure.number_name: process.number}
     said = []
     for direction, verb, moved in (("read", "read", process.read_kb), ("write", "wrote", process.write_kb)):
         if moved is not None:

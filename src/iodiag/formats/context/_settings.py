@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, parse_number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, Values, fact, parse_number
 from iodiag.formats.context._result_tables import Record, aligned, boxed, tabbed
 from iodiag.formats.types import ContextBlock, Line
 
@@ -20,7 +20,7 @@ def settings_block(lines: Sequence[Line], source: str, kind: str, wanted: str) -
 
     A line of prose that says `name=value` is taken too; its fact has `is_prose` 1.
     """
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     said: dict[str, str] = {}
     own: list[Line] = []
     used, pairs, layout = _pairs(lines, wanted)

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, bare_name
-from iodiag.formats.context._latency import TO_MS, Bucket, Values, latency_fact, of_histogram
+from iodiag.formats.context._common import Values, bare_name, solid
+from iodiag.formats.context._latency import TO_MS, Bucket, latency_fact, of_histogram
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _COMMAND = (
@@ -68,7 +68,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     tables = _Tables()
     factor, used, key = 0.0, 0, ("", "")
     is_ours = bool(command) or "biolatency" in source or not re.match(_HEADER, lines[0].text)
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text
         if header := re.match(_HEADER, text):
             factor = TO_MS[header[1]]
@@ -82,13 +82,12 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif found := re.match(_JSON, text):
             _take_json(tables, text, TO_MS[found[1]], line)
         elif re.match(_OTHER, text):
-            key = key if re.match(r"^\s*$", text) else ("", "")
+            key = ("", "")
         elif label := re.match(_LABEL, text):
             key = (bare_name(label["disk"] or ""), _known(label["flags"] or ""))
-        elif at and not re.match(_TRACING, text):
+        elif at > 1 and not re.match(_TRACING, text):
             break
-        if text.strip():
-            used = at + 1
+        used = at
     if not is_ours or not tables.buckets:
         return None
     span = _QUEUED if re.search(r"\s-\w*Q|\s--queued", options) else None

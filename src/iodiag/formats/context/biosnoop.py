@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from iodiag.formats.context._common import bare_name
-from iodiag.formats.context._latency import Values, latency_fact, of_times
+from iodiag.formats.context._common import Values, bare_name
+from iodiag.formats.context._latency import latency_fact, of_times
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import bare_name, fact
+from iodiag.formats.context._common import Values, bare_name, fact, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
@@ -31,15 +31,13 @@ _KEPT = {
 }
 _THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "P": 1e12}
 
-Values = dict[str, float | str | None]
-
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     parts: dict[tuple[str, bool], tuple[Values, list[Line]]] = {}
     now: tuple[Values, list[Line]] = {}, []
     used = 0
     device = ""
-    for at, line in enumerate(lines):
+    for at, line in solid(lines):
         text = line.text
         if title := re.match(_TITLE, text):
             device = bare_name(title["device"])
@@ -49,11 +47,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif rate := re.match(_RATE, text):
             rates = {f"{way}_kb_per_s": _number(rate[way]) for way in ("read", "write")}
             parts.setdefault((device, (device, True) in parts), now)[0].update(rates)
-        elif text.strip() and not re.match(_LAST, text):
+        elif not re.match(_LAST, text):
             break
-        if text.strip():
-            now[1].append(line)
-            used = at + 1
+        now[1].append(line)
+        used = at
     facts = tuple(
         _fact(name, values, source, own)
         for (name, is_total), (values, own) in parts.items()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import device_numbers, fact
+from iodiag.formats.context._common import Values, device_numbers, fact, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.percentiles import sentence
@@ -35,7 +35,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[Line] = []
     devices: set[tuple[str, str]] = set()
     used = 0
-    for at, line in enumerate(lines):
+    for at, line in solid(lines):
         text = line.text
         if row := re.match(_ROW, text):
             if row["what"] not in steps:
@@ -44,10 +44,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 rows.append(line)
         elif device := re.match(_DEVICE, text):
             devices.add((device["major"], device["minor"]))
-        elif at and (re.match(_TITLE, text) or not (re.match(_BETWEEN, text) or not text.strip())):
+        elif at > 1 and (re.match(_TITLE, text) or not re.match(_BETWEEN, text)):
             break
-        if text.strip():
-            used = at + 1
+        used = at
     return ContextBlock(used, facts=_facts(steps, devices, source, rows), layout="btt")
 
 
@@ -67,7 +66,7 @@ def _facts(
     known = {step: steps[step] for step in _NAMES if step in steps}
     if "Q2C" not in known and "D2C" not in known:
         return ()
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     if len(devices) == 1:
         values["device"] = device_numbers(*next(iter(devices)))[0]
     count = max(times.requests for times in known.values())

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, parse_number
+from iodiag.formats.context._common import Values, fact, parse_number, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import device_names
+from iodiag.model.units import KB_PER_BYTE
 
 _FILE = (
     r"(?P<group>\S{0,300}/)?(?P<file>io\.(?:max|stat|pressure|weight|low|latency|bfq\.weight|prio\.class)|"
@@ -27,18 +28,12 @@ _OLD_LIMIT = r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$"
 _PRESSURE = r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$"
 _VALUE = r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)"
 _UNITS = {
-    "rbps": ("read_kb_per_s", 1 / 1024),
-    "wbps": ("write_kb_per_s", 1 / 1024),
-    "riops": ("reads_per_s", 1.0),
-    "wiops": ("writes_per_s", 1.0),
+    **dict.fromkeys(("rbps", "read_bps"), ("read_kb_per_s", KB_PER_BYTE)),
+    **dict.fromkeys(("wbps", "write_bps"), ("write_kb_per_s", KB_PER_BYTE)),
+    **dict.fromkeys(("riops", "read_iops"), ("reads_per_s", 1.0)),
+    **dict.fromkeys(("wiops", "write_iops"), ("writes_per_s", 1.0)),
 }
-_OLD_UNITS = {
-    "read_bps": ("read_kb_per_s", 1 / 1024),
-    "write_bps": ("write_kb_per_s", 1 / 1024),
-    "read_iops": ("reads_per_s", 1.0),
-    "write_iops": ("writes_per_s", 1.0),
-}
-
+"""Limits by their names in v2 and v1: column and factor."""
 
 _SPOKEN = {
     "read_kb_per_s": "kB/s of reads",
@@ -59,7 +54,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     entries: list[_Entry] = []
     group = file = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         prefixed, heading = re.match(_PREFIXED, line.text), re.match(_HEADING, line.text)
         text = prefixed["rest"].strip() if prefixed else line.text.strip()
         if heading:
@@ -72,7 +67,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             break
         else:
             continue
-        used = at + 1
+        used = at
     facts = [f for entry in entries if (f := _limit(entry, source))]
     facts += list(_pressures(entries, source))
     is_known = any(
@@ -97,7 +92,7 @@ def _limit(entry: _Entry, source: str) -> Fact | None:
                 name, factor = _UNITS[key]
                 limits[name] = float(value) * factor
     elif old and entry.file.startswith("blkio.throttle."):
-        name, factor = _OLD_UNITS[entry.file.removeprefix("blkio.throttle.").removesuffix("_device")]
+        name, factor = _UNITS[entry.file.removeprefix("blkio.throttle.").removesuffix("_device")]
         limits[name] = float(old["limit"]) * factor
     match = new or old
     if not limits or not match:
@@ -105,7 +100,7 @@ def _limit(entry: _Entry, source: str) -> Fact | None:
     device = _device(match["device"])
     said = ", ".join(f"{value:g} {_SPOKEN[name]}" for name, value in limits.items())
     where = "control group {group}" if entry.group else "a control group"
-    values: dict[str, float | str | None] = {"device": device, "group": entry.group or None}
+    values: Values = {"device": device, "group": entry.group or None}
     values |= {f"limit_{name}": value for name, value in limits.items()}
     return fact("cgroup", f"{where} is limited to {said} on {{device}}", values, source, [entry.line])
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 
 from iodiag.formats.context._common import (
-    MAX_BLOCK_LINES,
     bare_name,
     describe,
     device_numbers,
     origin,
+    solid,
     volume_aliases,
 )
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
@@ -47,18 +47,18 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     devices: list[Device] = []
     folder = ""
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         match = next((m for pattern in row_patterns if (m := re.match(pattern, line.text))), None)
         if match:
             devices += _device(match, folder, origin("device-names", source, line))
         elif re.match(_OTHER, line.text):
             if line.text.strip().startswith("/"):
-                if at and not devices:
+                if at > 1 and not devices:
                     return None
                 folder = bare_name(line.text.strip().rstrip(":"))
-        elif line.text.strip() and at:
+        elif at > 1:
             break
-        used = at + 1 if line.text.strip() else used
+        used = at
     return ContextBlock(used, tuple(devices), layout="device-names") if devices else None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats import clock as _clock
+from iodiag.formats.context._common import solid
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
@@ -31,32 +32,16 @@ _EXAMPLE = """\
 _ROW = r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$"
 _MARK = r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60})|(\d{10}(?:\.\d+)?)\s*)$"
 
-COUNTERS = (
-    ("reads", 1.0),
-    ("read_merges", 1.0),
-    ("read_kb", KB_PER_SECTOR),
-    ("read_ms", 1.0),
-    ("writes", 1.0),
-    ("write_merges", 1.0),
-    ("write_kb", KB_PER_SECTOR),
-    ("write_ms", 1.0),
-    ("in_flight", 1.0),
-    ("busy_ms", 1.0),
-    ("weighted_ms", 1.0),
-    ("discards", 1.0),
-    ("discard_merges", 1.0),
-    ("discard_kb", KB_PER_SECTOR),
-    ("discard_ms", 1.0),
-    ("flushes", 1.0),
-    ("flush_ms", 1.0),
-)
-_MOST_LINES = 20_000
+_COUNTERS = """
+reads read_merges read_kb read_ms writes write_merges write_kb write_ms in_flight busy_ms weighted_ms
+discards discard_merges discard_kb discard_ms flushes flush_ms
+"""
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[tuple[Line, re.Match[str], int, float]] = []
     snapshot, seconds, seen, used = 0, np.nan, set[str](), 0
-    for at, line in enumerate(lines[:_MOST_LINES]):
+    for at, line in solid(lines):
         mark = re.match(_MARK, line.text)
         clock = None if mark else _clock.parse_line(line.text)
         row = re.match(_ROW, line.text)
@@ -68,8 +53,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 snapshot, seconds, seen = snapshot + 1, np.nan, set()
             seen.add(row[3])
             rows.append((line, row, snapshot, seconds))
-            used = at + 1
-        elif line.text.strip():
+            used = at
+        else:
             break
     if not rows:
         return None
@@ -82,12 +67,7 @@ def _time(mark: re.Match[str] | None, clock: _clock.Clock | None) -> float:
     if mark and (seconds := mark[1] or mark[3]):
         return float(seconds)
     clock = clock or (_clock.parse_line(mark[2]) if mark else None)
-    if clock is None:
-        return np.nan
-    if clock.epoch is not None:
-        return clock.epoch
-    day = _clock.to_day(clock, "mdy")
-    return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
+    return _clock.moment(clock and clock._replace(offset_s=None), "mdy")
 
 
 def _device(row: re.Match[str], line: Line, source: str) -> Device:
@@ -102,18 +82,12 @@ def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> T
     for place, (_, row, _, _) in enumerate(found):
         numbers = row[4].split()
         counters[place, : len(numbers)] = [float(number) for number in numbers]
-    data = front_columns(
-        source,
-        np.array([line.number for line, _, _, _ in found], dtype=np.int64),
-        "",
-        Times.of(np.array([time for _, _, _, time in found])),
-        np.full(size, np.nan),
-        np.zeros(size, dtype=np.int64),
-        np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64),
-    )
+    times = Times.of(np.array([time for _, _, _, time in found]))
+    snapshots = np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64)
+    data = front_columns(source, [line.number for line, _, _, _ in found], "", times, report=snapshots)
     data["device"] = Texts.of(row[3].replace("!", "/") for _, row, _, _ in found)
-    for column, (name, factor) in enumerate(COUNTERS[:width]):
-        data[name] = counters[:, column] * factor
+    for name, values in zip(_COUNTERS.split(), counters.T, strict=False):
+        data[name] = values * (KB_PER_SECTOR if name.endswith("_kb") else 1.0)
     return Table.of_columns(data, size)
 
 

@@ -95,17 +95,14 @@ def _read_segments(lines: Sequence[Line], source: str) -> ContextBlock:
         mappings = [_mapping(match["target"], (match["rest"] or "").split()) for match, _ in parts]
         levels = {mapping.level for mapping in mappings}
         first, line = mappings[0], parts[0][1]
+        level = "linear" if levels == {"linear", "striped"} else first.level if len(levels) == 1 else None
         devices.append(
             describe(
                 name,
                 origin("dmsetup", source, line),
                 [*volume_aliases(name), *numbers.get(name, ())],
                 kind=parts[0][0]["target"] if parts[0][0]["target"] in ("crypt", "multipath") else "dm",
-                level=first.level
-                if len(levels) == 1
-                else "linear"
-                if levels == {"linear", "striped"}
-                else None,
+                level=level,
                 chunk_kb=first.chunk_sectors * KB_PER_SECTOR if first.chunk_sectors else None,
                 copies=first.copies,
                 members=tuple(dict.fromkeys(m for mapping in mappings for m in mapping.members)),
@@ -192,13 +189,8 @@ def _mirror(words: Sequence[str], members: tuple[str, ...]) -> _Mapping:
 
 def _health_fact(name: str, mapping: _Mapping, source: str, line: Line) -> Fact:
     text = f"{{device}} had {mapping.active} of {mapping.slots} legs in sync ({mapping.health})"
-    values = {
-        "device": name,
-        "health": mapping.health,
-        "slots": mapping.slots,
-        "active_slots": mapping.active,
-        "activity": mapping.activity,
-    }
+    slots = {"slots": mapping.slots, "active_slots": mapping.active}
+    values = {"device": name, "health": mapping.health, **slots, "activity": mapping.activity}
     return fact("dmsetup", text, values, source, [line])
 
 

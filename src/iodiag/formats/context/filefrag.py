@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact
+from iodiag.formats.context._common import MAX_BLOCK_LINES, Values, fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _SUMMARY = (
@@ -43,7 +43,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     worst = max(extents, key=lambda name: extents[name])
     sized = [name for name in extents if name in sizes and extents[name]]
     mean = sum(sizes[name] for name in sized) / sum(extents[name] for name in sized) if sized else None
-    values: dict[str, float | str | None] = {
+    values: Values = {
         "files": len(extents),
         "extents": sum(extents.values()),
         "worst_file": worst,

@@ -16,19 +16,18 @@ from itertools import pairwise
 from typing import Any
 
 from iodiag.formats.context._common import (
-    MAX_BLOCK_LINES,
+    Values,
     bare_name,
     fact,
     json_object,
     parse_number,
     size_kb,
+    solid,
 )
 from iodiag.formats.context._latency import Bucket, of_histogram
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.percentiles import SHARES, percentiles
-
-Values = dict[str, float | str | None]
 
 _JOB = (
     r"^\s*(?P<job>\S.{0,200}?): \(g=\d+\): rw=(?P<rw>\w+), (?:bs=(?P<bs>.{1,120}?), )?"
@@ -68,7 +67,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    decoded = json_object(lines, '"fio version"', prefix="{")
+    decoded = json_object(lines, "fio version")
     jobs = decoded.value.get("jobs") or decoded.value.get("client_stats") if decoded else None
     if decoded is None or not isinstance(jobs, list):
         return None
@@ -206,8 +205,8 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
     found: list[_Result] = []
     options: Values = {}
     disks: list[str] = []
-    used = at = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    used = 0
+    for at, line in solid(lines):
         text = line.text
         job, result, way = re.match(_JOB, text), re.match(_RESULT, text), re.match(_DIRECTION, text)
         disk = re.match(_DISK, text)
@@ -217,15 +216,13 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
             options = {"job": result["job"], **jobs.get(result["job"], {}), "jobs": float(result["jobs"])}
         elif way and options:
             found.append(_Result({**options, "direction": way["way"], **_rates(way["rest"])}, [line]))
-        elif found and at - used <= 2 and _take_times(found, line):
+        elif found and at - used <= 3 and _take_times(found, line):
             pass
         elif disk:
             disks.append(disk["name"])
-        elif text.strip() and not re.match(_OWN, text):
+        elif not re.match(_OWN, text):
             break
-        elif not text.strip():
-            continue
-        used = at + 1
+        used = at
     facts = []
     for each in found:
         own = [other for other in found if other.values["job"] == each.values["job"]]

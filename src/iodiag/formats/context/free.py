@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, size_kb
+from iodiag.formats.context._common import Values, fact, size_kb
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _HEADER = r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$"
@@ -35,7 +35,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     memory = dict(zip(words, _sizes(rows["Mem"]), strict=False))
     swap = dict(zip(words, _sizes(rows.get("Swap", [])), strict=False))
     unit_known = rows["Mem"][0][-1].isalpha() or memory.get("total", 0.0) >= _LEAST_KB
-    values: dict[str, float | str | None] = {
+    values: Values = {
         "available_pct": _share(memory.get("available"), memory.get("total")),
         "swap_used_pct": _share(swap.get("used"), swap.get("total")),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, parse_number
+from iodiag.formats.context._common import Values, fact, first_numbers
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
@@ -41,7 +41,7 @@ _END = f"END OF {_MONITOR}"
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     """The block up to its end mark; where that is cut off, up to the last line that was known."""
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     own: list[Line] = []
     active = prepared = commits = used = 0
     is_seen = False
@@ -61,14 +61,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         active += bool(transaction)
         prepared += bool(transaction and transaction["state"])
         commits += bool(re.match(_THREAD, text) and re.search(_COMMIT, text))
-        found = {
-            name: parse_number(m[1])
-            for name, p in _VALUES.items()
-            if name not in values and (m := re.match(p, text))
-        }
-        values.update(found)
-        if found:
-            own.append(line)
+        found, here = first_numbers({n: p for n, p in _VALUES.items() if n not in values}, [line])
+        values |= found
+        own += here
         used = at + 1 if found or transaction else used
     if not own or not is_seen:
         return None
@@ -77,9 +72,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "prepared_transactions": prepared,
         "threads_in_commit": commits,
     }
-    said = f"InnoDB had {active} active transactions, {prepared} of them prepared to commit"
+    said = (
+        f"InnoDB had {active} active transaction{'' if active == 1 else 's'}, {prepared} prepared to commit"
+    )
     if values.get("fsyncs_per_s") is not None:
         said += f", {values['fsyncs_per_s']} fsyncs/s"
+    if (values.get("pending_fsyncs") or 0, values.get("pending_buffer_pool_fsyncs") or 0) != (0, 0):
+        waits = (values.get(name) or 0 for name in ("pending_fsyncs", "pending_buffer_pool_fsyncs"))
+        said += ", pending flushes: {:g} of the log, {:g} of the buffer pool".format(*waits)
     evidence = fact("innodb-status", said, values, source, own)
     return ContextBlock(used, facts=(evidence,), layout="innodb-status")
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES
+from iodiag.formats.context._common import solid
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.units import HUMAN_BYTES
@@ -52,25 +52,22 @@ class _Listing:
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
     processes: dict[str, Process] = field(default_factory=dict)
 
-    def begin(self) -> None:
-        self.samples.append({})
-
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     listing = _Listing()
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text[:2000]
         if summary := re.fullmatch(_SUMMARY, text):
             if summary["scope"] == "Total":
-                listing.begin()
+                listing.samples.append({})
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
         elif row := re.fullmatch(_ROW, text):
             _take(listing, row, line)
-        elif text.strip():
+        else:
             break
-        used = at + 1 if text.strip() else used
+        used = at
     if not used:
         return None
     processes, samples = _measured(listing)
@@ -81,8 +78,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
-    if not listing.samples:
-        listing.begin()
+    listing.samples = listing.samples or [{}]
     name = program(row["command"])
     key = f"{row['number']} {name}"
     listing.is_rate = bool(row["write_rate"])

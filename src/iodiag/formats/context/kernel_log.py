@@ -28,7 +28,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.context import _kernel_devices as _devices
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, INVOKED, UNSTAMPED, kind_of
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
@@ -361,29 +361,21 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
         own = {row.event.line: row.event.alike + 1 for row in log.rows if len(hosts) < 2 or row.host == host}
         events = sum(own.values())
         text = f"the kernel's log has {count} lines, {events} of them on trouble of a device"
-        values: dict[str, float | str | None] = {"lines": float(count), "events": float(events)}
-        values["known"] = float(log.known)
+        values: Values = {"lines": float(count), "events": float(events), "known": float(log.known)}
         yield replace(fact("kernel-log", text, values, source, ends), host=host or None)
 
 
 def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     """The events, one row for each device that one is about."""
-    size = len(rows)
     dated = [row.time for row in rows if not math.isnan(row.time.seconds)]
     is_moment = all(time.is_moment for time in dated)
     # beside clocks of no zone a moment is what the host's clock showed, where its zone is known
     seconds = [
         t.seconds if is_moment or not t.is_moment else t.seconds + t.offset_s for t in (r.time for r in rows)
     ]
-    data = front_columns(
-        source,
-        np.array([row.event.line for row in rows], dtype=np.int64),
-        Texts.of(row.host or only for row in rows),
-        Times.of(np.round(np.array(seconds), 6), is_moment=is_moment and bool(dated)),
-        np.full(size, np.nan),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-    )
+    times = Times.of(np.round(np.array(seconds), 6), is_moment=is_moment and bool(dated))
+    hosts = Texts.of(row.host or only for row in rows)
+    data = front_columns(source, [row.event.line for row in rows], hosts, times)
     data["device"] = Texts.of(row.device for row in rows)
     data["kind"] = Texts.of(row.event.kind for row in rows)
     data["stamp"] = Texts.of(row.event.stamp for row in rows)
@@ -391,7 +383,7 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     data["boot_s"] = np.array([row.event.boot_s for row in rows])
     data["alike"] = np.array([row.event.alike for row in rows], dtype=np.float64)
     data["utc_offset_s"] = np.array([row.time.offset_s for row in rows])
-    return Table.of_columns(data, size)
+    return Table.of_columns(data, len(rows))
 
 
 def _stamp(match: re.Match[str] | None) -> str:

@@ -36,33 +36,19 @@ _SHAPES = {
     "MAJ:MIN": r"\d{1,4}:\d{1,7}",
     "TYPE": r"disk|part|lvm|crypt|dm|mpath|loop|rom|dmraid|linear|raid\d+|raid|md|swap|zoned|tape|"
     r"(?:virt|ata|scsi|usb)?disk|container",
-    "RM": r"[01]",
-    "RO": r"[01]",
-    "ROTA": r"[01]",
-    "RAND": r"[01]",
-    "HOTPLUG": r"[01]",
-    "DISC-ZERO": r"[01]",
-    "DAX": r"[01]",
+    **dict.fromkeys(("RM", "RO", "ROTA", "RAND", "HOTPLUG", "DISC-ZERO", "DAX"), r"[01]"),
     "SIZE": r"\d+(?:[.,]\d+)?[BKMGTPE]?",
-    "RA": r"\d+",
-    "RQ-SIZE": r"\d+",
-    "PHY-SEC": r"\d+",
-    "LOG-SEC": r"\d+",
-    "MIN-IO": r"\d+",
-    "OPT-IO": r"\d+",
+    **dict.fromkeys(("RA", "RQ-SIZE", "PHY-SEC", "LOG-SEC", "MIN-IO", "OPT-IO", "DISC-ALN"), r"\d+"),
     "ALIGNMENT": r"-?\d+",
     "SCHED": r"none|noop|deadline|cfq|mq-deadline|bfq|kyber|anticipatory|adios",
-    "MOUNTPOINT": r"/.*|\[SWAP\]",
-    "MOUNTPOINTS": r"/.*|\[SWAP\]",
+    **dict.fromkeys(("MOUNTPOINT", "MOUNTPOINTS"), r"/.*|\[SWAP\]"),
     "FSTYPE": r"[A-Za-z][\w.-]*",
     "FSVER": r"[\w.]+",
     "STATE": r"live|running|suspended|offline",
     "TRAN": r"sata|sas|nvme|usb|iscsi|fc|virtio|ata|spi|mmc",
     "HCTL": r"\d+:\d+:\d+:\d+",
-    "DISC-ALN": r"\d+",
     "DISC-GRAN": r"\d+[BKMG]?",
-    "DISC-MAX": r"\d+(?:\.\d+)?[BKMGT]?",
-    "WSAME": r"\d+(?:\.\d+)?[BKMGT]?",
+    **dict.fromkeys(("DISC-MAX", "WSAME"), r"\d+(?:\.\d+)?[BKMGT]?"),
     "FSUSE%": r"\d+%",
 }
 """What a cell of a column looks like; columns that are not here can hold anything."""
@@ -142,25 +128,21 @@ def _read_without_header(lines: Sequence[Line], source: str) -> ContextBlock | N
 
 def _is_raw(words: Sequence[str], lines: Sequence[Line]) -> bool:
     """Whether single blanks part the cells (`-r`): then two of them enclose an empty one."""
-    if lines[0].text != " ".join(words) or any(re.search("[├└│`|]", line.text) for line in lines[1:9]):
-        return False
-    if len(lines) < 2:
+    has_art = any(re.search("[├└│`|]", line.text) for line in lines[1:9])
+    if lines[0].text != " ".join(words) or has_art or len(lines) < 2:
         return False
     cells = lines[1].text.rstrip().split(" ")
     return len(cells) <= len(words) and _fits(dict(zip(words, cells, strict=False)))
 
 
 def _raw_row(words: Sequence[str], name_at: int, line: Line) -> _Row | None:
-    cells = [re.sub(r"\\x([0-9a-f]{2})", _unescape, cell) for cell in line.text.rstrip().split(" ")]
+    text = line.text.rstrip()
+    cells = [re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), cell) for cell in text.split(" ")]
     values = dict(zip(words, cells, strict=False))
     if len(cells) <= name_at or len(cells) > len(words) or not _fits(values):
         return None
     name = cells[name_at]
     return _Row(values, name, 0, line) if re.fullmatch(_DEVICE_NAME, name) else None
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16))
 
 
 def _table_row(columns: Sequence[Column], name_at: int, line: Line, rows: Sequence[_Row]) -> _Row | None:
@@ -245,12 +227,11 @@ def _read_pairs(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     """The JSON object, from the line with "blockdevices" on (its opening brace may stand before)."""
-    decoded = json_object(lines, '"blockdevices"', prefix="{")
-    found = decoded.value.get("blockdevices") if decoded else None
-    if decoded is None or not isinstance(found, list):
+    decoded = json_object(lines, "blockdevices")
+    if decoded is None:
         return None
     numbered = _line_of_names(lines[: decoded.used])
-    rows = list(_json_rows(found, 0, numbered, lines[0]))
+    rows = list(_json_rows(decoded.items("blockdevices"), 0, numbered, lines[0]))
     return _block(decoded.used, rows, source, "json")
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
+    Values,
     bare_name,
     cells_of,
     columns_of,
@@ -32,62 +33,28 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_WORDS = {
-    *("LV", "VG", "Attr", "LSize", "Pool", "Origin", "Data%", "Meta%", "Snap%", "Move", "Log", "Cpy%Sync"),
-    *("Copy%", "Convert", "Devices", "Type", "#Str", "#DStr", "Stripe", "Region", "Chunk", "Start", "SSize"),
-    *(
-        "Path",
-        "DMPath",
-        "KMaj",
-        "KMin",
-        "Maj",
-        "Min",
-        "Layout",
-        "Role",
-        "KRahead",
-        "Rahead",
-        "#Seg",
-        "Health",
-    ),
-    *("SyncAction", "Mismatches", "PV", "Fmt", "PSize", "PFree", "Used", "DevSize", "#PV", "#LV", "#SN"),
-    *("VSize", "VFree", "Ext", "#Ext", "Free", "PE", "Alloc", "LV_UUID", "PV_UUID", "VG_UUID", "PE_Ranges"),
-}
+_WORDS = """
+LV VG Attr LSize Pool Origin Data% Meta% Snap% Move Log Cpy%Sync Copy% Convert Devices Type #Str #DStr Stripe
+Region Chunk Start SSize Path DMPath KMaj KMin Maj Min Layout Role KRahead Rahead #Seg Health SyncAction
+Mismatches PV Fmt PSize PFree Used DevSize #PV #LV #SN VSize VFree Ext #Ext Free PE Alloc LV_UUID PV_UUID
+VG_UUID PE_Ranges
+"""
 _KEYS = ("LV", "PV", "VG")
 _SHAPES = {
     "Attr": r"[A-Za-z-]{3,12}",
-    "LSize": r"[<>]?[\d.,]+[a-zA-Z]?",
-    "PSize": r"[<>]?[\d.,]+[a-zA-Z]?",
-    "VSize": r"[<>]?[\d.,]+[a-zA-Z]?",
+    **dict.fromkeys(("LSize", "PSize", "VSize"), r"[<>]?[\d.,]+[a-zA-Z]?"),
     "Fmt": r"lvm[12]",
-    "#Str": r"\d+",
-    "#PV": r"\d+",
-    "#LV": r"\d+",
+    **dict.fromkeys(("#Str", "#PV", "#LV"), r"\d+"),
     "Type": r"[a-z][\w-]*",
     "Stripe": r"[\d.,]+[a-zA-Z]?",
 }
-_JSON_WORDS = {
-    "lv_name": "LV",
-    "vg_name": "VG",
-    "pv_name": "PV",
-    "lv_attr": "Attr",
-    "lv_size": "LSize",
-    "pv_size": "PSize",
-    "vg_size": "VSize",
-    "origin": "Origin",
-    "pool_lv": "Pool",
-    "data_percent": "Data%",
-    "metadata_percent": "Meta%",
-    "copy_percent": "Cpy%Sync",
-    "sync_percent": "Cpy%Sync",
-    "devices": "Devices",
-    "segtype": "Type",
-    "stripes": "#Str",
-    "stripe_size": "Stripe",
-    "lv_kernel_major": "KMaj",
-    "lv_kernel_minor": "KMin",
-    "raid_sync_action": "SyncAction",
-    "pv_count": "#PV",
-}
+_IN_JSON = """
+lv_name=LV vg_name=VG pv_name=PV lv_attr=Attr lv_size=LSize pv_size=PSize vg_size=VSize origin=Origin
+pool_lv=Pool data_percent=Data% metadata_percent=Meta% copy_percent=Cpy%Sync sync_percent=Cpy%Sync
+devices=Devices segtype=Type stripes=#Str stripe_size=Stripe lv_kernel_major=KMaj lv_kernel_minor=KMin
+raid_sync_action=SyncAction pv_count=#PV
+"""
+_JSON_WORDS = dict(pair.split("=") for pair in _IN_JSON.split())
 
 
 class _Row(NamedTuple):
@@ -112,7 +79,7 @@ def _table_rows(lines: Sequence[Line]) -> tuple[int, list[_Row]]:
     separator = _separator(header)
     columns = columns_of(header.replace(separator, " ") if separator else header)
     words = tuple(column.word for column in columns)
-    known = [word for word in words if word in _WORDS]
+    known = [word for word in words if word in _WORDS.split()]
     if len(known) < max(3, len(words) / 2) or not set(words) & set(_KEYS):
         return 0, []
     rows: list[_Row] = []
@@ -160,12 +127,11 @@ def _dealt(words: Sequence[str], tokens: Sequence[str]) -> dict[str, str]:
 
 
 def _json_rows(lines: Sequence[Line]) -> tuple[int, list[_Row]]:
-    decoded = json_object(lines, '"report"', prefix="{")
-    reports = decoded.value.get("report") if decoded else None
-    if decoded is None or not isinstance(reports, list):
+    decoded = json_object(lines, "report")
+    if decoded is None:
         return 0, []
     rows = []
-    for report in reports:
+    for report in decoded.items("report"):
         lists = report.values() if isinstance(report, dict) else ()
         for item in (item for items in lists if isinstance(items, list) for item in items):
             if isinstance(item, dict):
@@ -221,12 +187,9 @@ def _legs(row: _Row) -> Iterator[str]:
 
 
 _ATTRIBUTES = {
-    "r": "raid",
-    "R": "raid",
-    "m": "raid1",
-    "M": "raid1",
-    "s": "snapshot",
-    "S": "snapshot",
+    **dict.fromkeys("rR", "raid"),
+    **dict.fromkeys("mM", "raid1"),
+    **dict.fromkeys("sS", "snapshot"),
     "t": "thin-pool",
     "V": "thin",
     "C": "cache",
@@ -293,7 +256,7 @@ def _pools(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
             name = mapper_name(values["VG"], values["LV"])
             text = f"data of thin pool {{device}} was {data:g} % full"
             text += f", its metadata {metadata:g} %" if metadata is not None else ""
-            said: dict[str, float | str | None] = {"device": name, "data_pct": data, "metadata_pct": metadata}
+            said: Values = {"device": name, "data_pct": data, "metadata_pct": metadata}
             yield fact("thin-pool", text, said, source, [row.line])
 
 

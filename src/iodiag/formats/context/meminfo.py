@@ -9,22 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact
+from iodiag.formats.context._common import Values, fact, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _ROW = r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$"
 _EPOCH = r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$"
-_KEPT = {
-    "MemTotal": "memory_kb",
-    "MemFree": "free_kb",
-    "MemAvailable": "available_kb",
-    "Cached": "cached_kb",
-    "Dirty": "dirty_kb",
-    "Writeback": "writeback_kb",
-    "SwapTotal": "swap_kb",
-    "SwapFree": "swap_free_kb",
-    "SwapCached": "swap_cached_kb",
-}
+_WORDS = """
+MemTotal=memory MemFree=free MemAvailable=available Cached=cached Dirty=dirty Writeback=writeback
+SwapTotal=swap SwapFree=swap_free SwapCached=swap_cached
+"""
+_KEPT = {key: f"{name}_kb" for key, name in (pair.split("=") for pair in _WORDS.split())}
 _SMALLEST = ("free_kb", "available_kb", "swap_free_kb")
 
 
@@ -32,20 +26,18 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     series: dict[str, list[float]] = {}
     own: list[Line] = []
     used = 0
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         match = re.match(_ROW, line.text)
         if match:
-            used = at + 1
+            used = at
             if match["key"] in _KEPT:
                 series.setdefault(_KEPT[match["key"]], []).append(float(match["value"]))
                 own.append(line)
-        elif line.text.strip() and not re.match(_EPOCH, line.text):
+        elif not re.match(_EPOCH, line.text):
             break
     if len(own) < 2:
         return None
-    worst: dict[str, float | str | None] = {
-        key: min(values) if key in _SMALLEST else max(values) for key, values in series.items()
-    }
+    worst: Values = {key: min(values) if key in _SMALLEST else max(values) for key, values in series.items()}
     samples = max(len(values) for values in series.values())
     said = "at most" if samples > 1 else ""
     parts = [f"{said} {worst[key]:g} kB {word}".strip() for key, word in _SPOKEN.items() if key in worst]

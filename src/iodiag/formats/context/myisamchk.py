@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact, parse_number
+from iodiag.formats.context._common import Values, fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
@@ -44,7 +44,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             used = at + 1
         elif line.text.strip() or at - used > 2:
             break
-    values: dict[str, float | str | None] = {}
+    values: Values = {}
     own: list[Line] = []
     for line in lines[:used]:
         found = {name: match[1] for name, p in _VALUES.items() if (match := re.search(p, line.text))}
@@ -61,7 +61,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     return ContextBlock(used, facts=(evidence,), layout="myisamchk")
 
 
-def _sentence(values: dict[str, float | str | None]) -> str:
+def _sentence(values: Values) -> str:
     whose = "the rows of {table}" if "table" in values else "the table's rows"
     if values.get("blocks_per_record") is not None:
         return f"{whose} lay in {values['blocks_per_record']} blocks per record"

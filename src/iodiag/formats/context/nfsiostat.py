@@ -87,7 +87,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             seen.add(mount["mount"])
             rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
         elif (clock := _clock.parse_line(text)) is not None:
-            seconds = _seconds(clock)
+            seconds = _clock.moment(clock._replace(offset_s=None), "mdy")
             at += 1
             continue
         elif (heading := _heading(lines, at)) is not None:
@@ -119,14 +119,6 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return None
     table = SampleTable("nfs_mounts", _table(rows, source))
     return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
-
-
-def _seconds(clock: _clock.Clock) -> float:
-    """Seconds since 1970 of a clock line between two reports; NaN where it has no date."""
-    if clock.epoch is not None:
-        return clock.epoch
-    day = _clock.to_day(clock, "mdy")
-    return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
 
 
 def _heading(lines: Sequence[Line], at: int) -> tuple[list[str], int] | None:
@@ -197,21 +189,18 @@ def _values(text: str, count: int) -> list[_Value] | None:
 
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
-    size = len(rows)
-    seconds = np.array([row.seconds for row in rows])
     front = front_columns(
         source,
-        np.array([row.line.number for row in rows], dtype=np.int64),
+        [row.line.number for row in rows],
         "",
-        Times.of(seconds),
+        Times.of(np.array([row.seconds for row in rows])),
         np.array(list(_lengths(rows))),
-        np.zeros(size, dtype=np.int64),
-        np.array([row.report for row in rows], dtype=np.int64),
-        np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
+        report=np.array([row.report for row in rows], dtype=np.int64),
+        since_boot=np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
     )
     front["mount"] = Texts.of(row.mount for row in rows)
     front["export"] = Texts.of(row.export for row in rows)
-    return Table.of_columns(front | columns_of([row.numbers for row in rows]), size)
+    return Table.of_columns(front | columns_of([row.numbers for row in rows]), len(rows))
 
 
 def _lengths(rows: Sequence[_Row]) -> Iterator[float]:

@@ -34,15 +34,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    decoded = json_object(lines[: _MOST * 20], '"Devices"', prefix="{")
-    found = decoded.value.get("Devices") if decoded else None
-    if decoded is None or not isinstance(found, list):
+    decoded = json_object(lines[: _MOST * 20], "Devices")
+    if decoded is None:
         return None
     named = {
         path: line for line in lines[: decoded.used] for path in re.findall(r'"(/dev/nvme[^"]*)"', line.text)
     }
     rows = []
-    for item in found[:_MOST]:
+    for item in decoded.items("Devices")[:_MOST]:
         path = item.get("DevicePath") if isinstance(item, dict) else None
         if isinstance(path, str) and path.startswith("/dev/nvme"):
             rows.append((_renamed(item), named.get(path, lines[0])))

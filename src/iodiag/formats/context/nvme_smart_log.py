@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from iodiag.formats.context._common import json_object
-from iodiag.formats.context._health import Counters, counter, disk_name, disk_of, health_block
+from iodiag.formats.context._common import Values, json_object
+from iodiag.formats.context._health import counter, disk_name, disk_of, health_block
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _TITLE = r"^\s*Smart Log for NVME device:\s?(?P<device>[\w/]{1,64})\s+namespace-id:"
@@ -60,7 +60,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 def _read_json(
     lines: Sequence[Line], source: str, command: str, inside: Sequence[Line]
 ) -> ContextBlock | None:
-    decoded = json_object(inside[:4000], '"critical_warning"', prefix="{")
+    decoded = json_object(inside[:4000], "critical_warning")
     if decoded is None or "num_err_log_entries" not in decoded.value:
         return None
     used = len(lines) - len(inside) + decoded.used if command else decoded.used
@@ -81,7 +81,7 @@ def _block(
     source: str,
 ) -> ContextBlock | None:
     """The block of one drive; `above` is what its temperature is counted from."""
-    counters: Counters = {name: count(values[key]) for key, name in _NAMES.items() if key in values}
+    counters: Values = {name: count(values[key]) for key, name in _NAMES.items() if key in values}
     for name, pattern in _SUMS.items():
         counters[name] = sum(count(value) or 0 for key, value in values.items() if re.fullmatch(pattern, key))
     bits = values.get("critical_warning")

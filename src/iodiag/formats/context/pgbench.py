@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers
+from iodiag.formats.context._common import fact, first_numbers, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
@@ -39,16 +39,16 @@ _STATEMENT = r"^\s*\d+\.\d{3}\s+(?:\d+\s+)?\S"
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = 0
     in_statements = False
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+    for at, line in solid(lines):
         text = line.text.strip()
-        if at and text.startswith("pgbench ("):
+        if at > 1 and text.startswith("pgbench ("):
             break
         in_statements = in_statements or "statement latencies" in text
         if re.match(_KNOWN, text) or (
             in_statements and (re.match(_STATEMENT, text) or text.startswith("- "))
         ):
-            used = at + 1
-        elif text:
+            used = at
+        else:
             break
     block = lines[:used]
     facts = [*_progress(block, source), *_summary(block, source)]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object, parse_number, size_kb
+from iodiag.formats.context._common import json_object, parse_number, size_kb, solid
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -73,16 +73,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     header: _Header | None = None
     listing = _Listing()
     used, has_io = 0, False
-    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        if not line.text.strip():
-            continue
+    for at, line in solid(lines):
         found, is_average = _header(line.text)
         if found is not None:
             header, has_io = found, has_io or found.has_io
             listing.tables += found.has_io and not is_average
         elif header is None or not _take(listing, header, line):
             break
-        used = at + 1
+        used = at
     if not used:
         return None
     processes = list((listing.samples or listing.averages).values())
@@ -95,27 +93,24 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     """The processes of pidstat's JSON; None for that of other tools, and for one that is broken off."""
-    decoded = json_object(lines, '"sysstat"', prefix="{")
+    decoded = json_object(lines, "sysstat")
     if decoded is None:
         return None
-    reports = [
-        report
-        for host in _objects(decoded.value)
-        for report in (host["statistics"] if isinstance(host.get("statistics"), list) else ())
-    ]
+    hosts = list(_objects(decoded.value))
+    lists = (host.get("statistics") for host in hosts)
+    reports = [report for reports in lists if isinstance(reports, list) for report in reports]
     places = iter([line for line in lines[: decoded.used] for _ in re.finditer(_ROW_OF_JSON, line.text)])
     listing = _Listing(tables=len(reports))
-    for row in (
-        row for report in reports for row in _objects(report) if {"kB_rd/s", "kB_wr/s"} <= row.keys()
-    ):
-        _take_json(listing, row, next(places, lines[0]))
+    for row in (row for report in reports for row in _objects(report)):
+        if {"kB_rd/s", "kB_wr/s"} <= row.keys():
+            _take_json(listing, row, next(places, lines[0]))
     processes = list(listing.samples.values())
     if not processes:
         return None
     _divide(processes, listing.reports)
     measure = Measure(listing.reports, _basis(listing), lines[0], lines[decoded.used - 1])
     facts = tuple(facts_of("pidstat", processes, measure, source))
-    host = next((str(each["nodename"]) for each in _objects(decoded.value) if each.get("nodename")), "")
+    host = next((str(each["nodename"]) for each in hosts if each.get("nodename")), "")
     return ContextBlock(decoded.used, facts=facts, layout="pidstat -o JSON", host=host)
 
 
@@ -137,9 +132,8 @@ def _take_json(listing: _Listing, row: Mapping[str, Any], line: Line) -> None:
         return
     name = program(str(words.get("command", words.get("cmd", ""))) or "?")
     process = listing.samples.setdefault(f"{pid} {name}", Process(name, pid, line, line))
-    process.add(line, *(size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s")))
-    if delay := parse_number(str(words.get("iodelay", ""))):
-        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
+    read, write = (size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s"))
+    process.add(line, read, write, parse_number(str(words.get("iodelay", ""))))
 
 
 def _basis(listing: _Listing) -> str:
@@ -176,18 +170,13 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     target = listing.averages if is_average else listing.samples
     name = program(cells[header.width])
     process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
-    process.add(line, _kb(cells[header.places["kB_rd/s"]]), _kb(cells[header.places["kB_wr/s"]]))
+    # -1.00, which pidstat prints where it may not look, is no size
+    read, write = (size_kb(cells[header.places[word]], "K") for word in ("kB_rd/s", "kB_wr/s"))
     delay = parse_number(cells[header.places["iodelay"]]) if "iodelay" in header.places else None
-    if delay:
-        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
+    process.add(line, read, write, delay)
     if not is_average:
         listing.clocks.add((listing.tables, match["lead"]))
     return True
-
-
-def _kb(cell: str) -> float | None:
-    """kB/s of a cell; None for -1.00, which is what pidstat prints where it may not look."""
-    return size_kb(cell, "K")
 
 
 def _divide(processes: Sequence[Process], samples: int) -> None:

@@ -25,7 +25,6 @@ _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
     r"total=(?P<total>\d{1,20})"
 )
-_HALF = _AVERAGES
 _LINE = (
     r"^\s*(?:(?P<epoch>\d{9,10}(?:\.\d{1,9})?)\s+)?"
     r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
@@ -51,12 +50,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     epoch: float | None = None
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        heading, alone, match = (
-            re.search(_HEADING, line.text),
-            re.match(_EPOCH, line.text),
-            re.match(_LINE, line.text),
-        )
-        if match:
+        heading, alone = re.search(_HEADING, line.text), re.match(_EPOCH, line.text)
+        if match := re.match(_LINE, line.text):
             epoch = float(match["epoch"]) if match["epoch"] else epoch
             resource = match["resource"] or resource
             if not resource:
@@ -79,7 +74,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str) -> None:
     """Add a line's halves to the open sample, or to a new one where it has them already."""
-    for half in re.finditer(_HALF, line.text):
+    for half in re.finditer(_AVERAGES, line.text):
         key = f"{resource}_{half['state']}"
         is_open = samples and samples[-1].epoch == epoch and key not in samples[-1].totals
         if not is_open:
@@ -93,18 +88,16 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
 
 def _table(samples: Sequence[_Sample], source: str) -> Table:
     """A row per sample; `time` is in UTC where epochs were given, unknown otherwise."""
-    size = len(samples)
     epochs = np.array([np.nan if s.epoch is None else s.epoch for s in samples], dtype=np.float64)
     front = front_columns(
         source,
-        np.array([sample.line.number for sample in samples], dtype=np.int64),
+        [sample.line.number for sample in samples],
         "",
         Times.of(epochs, is_moment=bool((~np.isnan(epochs)).any())),
         np.diff(epochs, prepend=np.nan),
-        np.zeros(size, dtype=np.int64),
-        np.arange(size),
+        report=np.arange(len(samples)),
     )
-    return Table.of_columns(front | columns_of(list(_rows(samples))), size)
+    return Table.of_columns(front | columns_of(list(_rows(samples))), len(samples))
 
 
 def _rows(samples: Sequence[_Sample]) -> Iterator[dict[str, float]]:

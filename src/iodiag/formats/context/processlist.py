@@ -15,32 +15,10 @@ from iodiag.formats.context._common import fact, parse_number
 from iodiag.formats.context._result_tables import STAR, Record, Records, boxed, tabbed, vertical
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_KEYS = frozenset(
-    [
-        "id",
-        "user",
-        "host",
-        "db",
-        "command",
-        "time",
-        "state",
-        "info",
-        "progress",
-        "rows_sent",
-        "rows_examined",
-        "rows_read",
-        "time_ms",
-        "stage",
-        "max_stage",
-        "memory_used",
-        "max_memory_used",
-        "examined_rows",
-        "sent_rows",
-        "query_id",
-        "info_binary",
-        "tid",
-    ]
-)
+_KEYS = """
+id user host db command time state info progress rows_sent rows_examined rows_read time_ms stage max_stage
+memory_used max_memory_used examined_rows sent_rows query_id info_binary tid
+"""
 _IDLE = frozenset(
     [
         *("sleep", "daemon", "binlog dump", "binlog dump gtid", "connect", "connect out"),
@@ -88,7 +66,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 def _records(lines: Sequence[Line]) -> Records | None:
     first = lines[0].text
     if STAR.match(first):
-        found = vertical(lines, _KEYS)
+        found = vertical(lines, frozenset(_KEYS.split()))
         has_sessions = found and any("command" in row.values and "user" in row.values for row in found.rows)
         return found if has_sessions else None
     if "|" in first:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from iodiag.formats.context._common import fact, level_of
+from iodiag.formats.context._common import Values, fact, level_of
 from iodiag.formats.context._controller_tools import (
     SSACLI_TITLE,
     STORCLI_JSON,
@@ -20,7 +20,7 @@ from iodiag.formats.context._controller_tools import (
     storcli,
     storcli_json,
 )
-from iodiag.formats.context._health import Counters, counter, disk_name
+from iodiag.formats.context._health import counter, disk_name
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.health_counters import sentence
@@ -73,10 +73,10 @@ def _fact(controller: str, part: str, said: Mapping[str, Said], source: str) -> 
     kind = part.partition(" ")[0]
     read = {"": _controller, "volume": _volume, "disk": _disk}[kind]
     values = {key: value for key, value in read(words) if value is not None}
-    if not values or values.keys() <= {"device", "level"}:
+    if values.keys() <= {"device", "level", "device_id"}:
         return None
     named = f"controller {controller}".strip() + (f" {part}" if part else "")
-    whose: Counters = {
+    whose: Values = {
         "controller": controller,
         "part": part or None,
         "number": part.partition(" ")[2] or None,
@@ -110,28 +110,24 @@ def _volume(words: Mapping[str, str]) -> Found:
     level = re.match(r"(?:RAID ?|Primary-)?(\d)(?:[+]?(\d))?", words_of_level)
     yield "level", level_of(f"raid{level[1]}{level[2] or ''}") if level else None
     yield "state", _first(_STATES, words.get("State", words.get("Status", "")))
-    yield (
-        "write_policy",
-        _policy(words.get("Cache", words.get("Current Cache Policy", words.get("Caching", "")))),
-    )
-    yield (
-        "configured_policy",
-        _policy(words.get("Default Cache Policy", words.get("Write Cache(initial setting)", ""))),
-    )
+    policy = words.get("Cache", words.get("Current Cache Policy", words.get("Caching", "")))
+    yield "write_policy", _policy(policy)
+    configured = words.get("Default Cache Policy", words.get("Write Cache(initial setting)", ""))
+    yield "configured_policy", _policy(configured)
 
 
 def _policy(words: str) -> str | None:
     found = re.match(
         r"(?:N?R|RA)?(?:F|A)?(WB|WT)[CD]?\b|(Write ?Back|Enabled)|(Write ?Through|Disabled)", words
     )
-    if not found:
-        return None
-    return "write back" if found[1] == "WB" or found[2] else "write through"
+    return ("write back" if found[1] == "WB" or found[2] else "write through") if found else None
 
 
 def _disk(words: Mapping[str, str]) -> Found:
     state = words.get("Firmware state", words.get("State", words.get("Status", "")))
     yield "disk_state", state[:60] if re.match(_GONE, state) else None
+    number = re.match(r"\d{1,5}$", words.get("Device Id", words.get("DID", "")))
+    yield "device_id", number[0] if number else None
     for key, name in _COUNTS.items():
         if key in words:
             yield name, counter(words[key])

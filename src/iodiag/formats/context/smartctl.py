@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object
-from iodiag.formats.context._health import Counters, counter, disk_name, disk_of, health_block
+from iodiag.formats.context._common import MAX_BLOCK_LINES, Values, json_object
+from iodiag.formats.context._health import counter, disk_name, disk_of, health_block
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.units import KB_PER_BYTE
 
 _TITLE = r"^\s*smartctl (?:version )?\d{1,2}\.\d{1,3}\b"
 _COMMAND = r"\bsmartctl\s[^|;]{0,200}/dev/\S"
-_JSON = '"json_format_version"'
+_JSON = "json_format_version"
 _BEHIND = r"(?:sat\+)?(?:megaraid|cciss|3ware|areca|aacraid|hpt)[,\d/]{0,12}"
 """How a disk is reached through its controller: `megaraid,5`."""
 
@@ -67,7 +67,7 @@ _HEALTH = ("SMART overall-health self-assessment test result", "SMART Health Sta
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    if _JSON in lines[0].text:
+    if f'"{_JSON}"' in lines[0].text:
         return _read_json(lines, source)
     title = next((at for at, line in enumerate(lines[:4]) if re.match(_TITLE, line.text)), -1)
     if title < 0:
@@ -75,7 +75,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = _length(lines, title)
     block = lines[:used]
     pairs = _pairs(block)
-    counters = Counters(_of_pairs(pairs)) | Counters(_of_tables(block[title:]))
+    counters = Values(_of_pairs(pairs)) | Values(_of_tables(block[title:]))
     rate = pairs.get("Rotation Rate", "")
     command = lines[0].text if title else ""
     behind = re.search(rf"-d\s+({_BEHIND})", command)
@@ -182,7 +182,7 @@ def _write_cache(pairs: Mapping[str, str]) -> str | None:
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    decoded = json_object(lines, _JSON, prefix="{")
+    decoded = json_object(lines, _JSON)
     if decoded is None:
         return None
     value = decoded.value
@@ -196,7 +196,7 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     }
     disk = disk_name(asked[:100]) if isinstance(asked, str) else disk_of("", source)
     behind = re.match(_BEHIND, kind)
-    counters = Counters(_of_json(value))
+    counters = Values(_of_json(value))
     return health_block(
         "smartctl", source, disk, counters, known, lines[: decoded.used], behind[0] if behind else ""
     )
@@ -274,7 +274,7 @@ FORMAT = ContextFormat(
         "ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_FAILED RAW_VALUE\n"
         "197 Current_Pending_Sector  0x0012   100   100   000    Old_age   Always       -       24\n"
     ),
-    starts=re.compile(rf"{_TITLE}|{_COMMAND}|{_JSON}\s*:"),
+    starts=re.compile(rf"{_TITLE}|{_COMMAND}|\"{_JSON}\"\s*:"),
     read=_read,
     releases="smartmontools 5.40 and later; JSON of 7.0 and later",
     not_read="entries of its logs, device statistics but for endurance, the write cache in JSON",

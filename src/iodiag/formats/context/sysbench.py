@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers, parse_number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, Values, fact, first_numbers, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
@@ -114,9 +114,7 @@ def _values(text: str) -> dict[str, float]:
 
 def _interval_fact(rows: Sequence[dict[str, float]], lines: Sequence[Line], source: str) -> Fact:
     names = [name for name in _PARTS if all(name in row for row in rows)]
-    values: dict[str, float | str | None] = {
-        name: round(sum(row[name] for row in rows) / len(rows), 3) for name in names
-    }
+    values: Values = {name: round(sum(row[name] for row in rows) / len(rows), 3) for name in names}
     return fact("sysbench", _sentence(values), {**values, "intervals": len(rows)}, source, lines)
 
 
@@ -129,14 +127,14 @@ def _summary(lines: Sequence[Line], source: str) -> list[Fact]:
     return [fact("sysbench", text, {**values, "is_summary": 1}, source, own)]
 
 
-def _event_rate(values: dict[str, float | str | None]) -> float | None:
+def _event_rate(values: Values) -> float | None:
     events, duration = values.get("events"), values.get("duration_s")
     if isinstance(events, float) and isinstance(duration, float) and duration > 0:
         return round(events / duration, 3)
     return None
 
 
-def _sentence(values: dict[str, float | str | None]) -> str:
+def _sentence(values: Values) -> str:
     said = "sysbench"
     said += f" with {values['threads']:g} threads" if values.get("threads") is not None else ""
     for name, word in (

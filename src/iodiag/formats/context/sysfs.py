@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from iodiag.formats.context._common import (
+    Values,
     describe,
     fact,
     integer,
@@ -41,20 +42,10 @@ _BRIEF = (
 )
 
 _QUEUE_FACTS = (
-    "max_sectors_kb",
-    "max_hw_sectors_kb",
-    "physical_block_size",
-    "minimum_io_size",
-    "optimal_io_size",
-    "nomerges",
-    "rq_affinity",
-    "io_poll",
-    "wbt_lat_usec",
-    "zoned",
-    "fua",
-    "dax",
+    "max_sectors_kb max_hw_sectors_kb physical_block_size minimum_io_size optimal_io_size nomerges "
+    "rq_affinity io_poll wbt_lat_usec zoned fua dax"
 )
-_MD_FACTS = ("stripe_cache_size", "sync_action", "degraded", "mismatch_cnt", "array_state", "sync_speed")
+_MD_FACTS = "stripe_cache_size sync_action degraded mismatch_cnt array_state sync_speed"
 
 
 class _Value(NamedTuple):
@@ -145,18 +136,17 @@ def _activity(action: str | None) -> str | None:
 
 def _fact(name: str, attributes: Mapping[str, _Value], source: str) -> Fact | None:
     """The settings for which a device has no field."""
-    wanted = [f"queue/{key}" for key in _QUEUE_FACTS] + [f"md/{key}" for key in _MD_FACTS]
+    wanted = [f"queue/{key}" for key in _QUEUE_FACTS.split()] + [f"md/{key}" for key in _MD_FACTS.split()]
     said = {key: attributes[key] for key in wanted if key in attributes}
     if not said:
         return None
-    values: dict[str, float | str | None] = {"device": name}
+    values: Values = {"device": name}
     for key, value in said.items():
         plain = parse_number(value.text)
         values[key.partition("/")[2]] = value.text if plain is None else plain
     text = "{device} had " + ", ".join(f"{key.partition('/')[2]} {value.text}" for key, value in said.items())
-    return fact(
-        "sysfs", text, values, source, sorted((v.line for v in said.values()), key=lambda line: line.number)
-    )
+    lines = sorted((value.line for value in said.values()), key=lambda line: line.number)
+    return fact("sysfs", text, values, source, lines)
 
 
 FORMAT = ContextFormat(

@@ -25,6 +25,7 @@ from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
 from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
+from iodiag.formats.text.times.row_times import COUNT_RATES
 from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
@@ -36,10 +37,6 @@ from iodiag.table.times import Times, span
 _LINES_BEFORE = 5
 _MOST_LAYOUTS = 100
 _ABSURD = 1e100  # no counter comes near; keeps products finite
-_EVENTS = frozenset(
-    f"{what}_per_s"
-    for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
-)
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _IN_ROWS = frozenset(("avg-cpu", "disk", "cpu-load"))
 _TABLES = {"avg-cpu": "cpu", "cpu-load": "cpu"}
@@ -54,7 +51,7 @@ _ROW_KEYS = frozenset(("disk_device", "iowait"))
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
 
 _CPU_SECTION = find_section(("CPU", "%usr", "%irq"))
-_SHARES = _CPU_SECTION.columns if _CPU_SECTION else {}
+_SHARES = {word: target[0] for word, target in _CPU_SECTION.columns.items() if target} if _CPU_SECTION else {}
 _ONE_REPORT = (
     "mpstat's only report may be an average since boot, as it prints without an interval, or one sample; "
     "taken as since boot"
@@ -314,7 +311,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     unknown = [key for key in keys[1:] if key not in columns and key != group.name_key]
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
-    rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
+    rates_at = tuple(place for place, name in enumerate(names) if name in COUNT_RATES)
     rows = RowGroup(
         np.frombuffer(group.reports, dtype=np.int64),
         np.array(group.devices, dtype=object),
@@ -376,12 +373,9 @@ def _layout_name(keys: tuple[str, ...]) -> str:
 @lru_cache(maxsize=256)
 def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
     """The keys of an object that have columns, in their order."""
-    if kind == "cpu-load":
-        shares = {key: _SHARES.get(f"%{key}") for key in keys}
-        return {key: LayoutColumn(key, share[0]) for key, share in shares.items() if share}
-    if kind == "avg-cpu":
-        words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
-        return {key: LayoutColumn(key, name) for key, name in words.items() if name}
+    if kind in ("cpu-load", "avg-cpu"):
+        known = _SHARES if kind == "cpu-load" else CPU_WORDS
+        return {key: LayoutColumn(key, known[f"%{key}"]) for key in keys if f"%{key}" in known}
     if kind in _ROWS_BY_KEYS:
         found = {key: _ROWS_BY_KEYS[kind](key) for key in keys}
         return {key: column for key, column in found.items() if column}
@@ -432,47 +426,33 @@ def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: st
 
 def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleTable]:
     """A table per family, of all runs together."""
-    alike_rows: dict[tuple[str, tuple[str | None, ...]], list[tuple[_Timed, _Table]]] = {}
+    tables: dict[str, list[Table]] = {}
     for timed in runs:
         for table in timed.tables:
-            alike_rows.setdefault((table.family, table.names), []).append((timed, table))
-    tables: dict[str, list[Table]] = {}
-    for (family, names), found in alike_rows.items():
-        tables.setdefault(family, []).append(_rows(source, family, names, found, is_aware))
+            tables.setdefault(table.family, []).append(_rows(source, timed, table, is_aware))
     for family, parts in tables.items():
         yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
 
 
-def _rows(
-    source: str,
-    family: str,
-    names: tuple[str | None, ...],
-    found: list[tuple[_Timed, _Table]],
-    is_aware: bool,
-) -> Table:
-    """The rows of one layout."""
-    counts = [len(table.lines) for _, table in found]
-    hosts = [timed.run.facts.get("nodename", "") for timed, _ in found]
-    numbers = np.concatenate([table.rows.numbers for _, table in found])
-    items = [name for _, table in found for name in table.rows.items]
-    report = np.concatenate([table.rows.report for _, table in found])
-    seconds = np.concatenate([timed.seconds[table.rows.report] for timed, table in found])
+def _rows(source: str, timed: _Timed, table: _Table, is_aware: bool) -> Table:
+    """The rows of one layout in a run."""
+    report, items = table.rows.report, table.rows.items.tolist()
     data = front_columns(
         source,
-        np.concatenate([table.lines for _, table in found]),
-        Texts.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
-        Times.of(seconds, is_moment=is_aware),
-        np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
-        np.repeat([timed.run.index for timed, _ in found], counts),
+        table.lines,
+        timed.run.facts.get("nodename", ""),
+        Times.of(timed.seconds[report], is_moment=is_aware),
+        timed.lengths[report],
+        timed.run.index,
         report,
-        (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
+        (report == 0) & timed.is_since_boot,
     )
-    if family == "cpu":
+    if table.family == "cpu":
         data["cpu"] = Texts.of("all" if name in ("", "-1") else name for name in items)
     else:
-        data[KEY_COLUMNS[family]] = Texts.of(name.strip() for name in items)
-    data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
-    if family == "disk":
+        data[KEY_COLUMNS[table.family]] = Texts.of(name.strip() for name in items)
+    data |= {name: table.rows.numbers[:, place] for place, name in enumerate(table.names) if name}
+    if table.family == "disk":
         data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
     return combine_long_cpu(Table.of_columns(data, len(items)))
 

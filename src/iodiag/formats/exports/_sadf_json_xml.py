@@ -6,6 +6,7 @@ prints (`rxkB`, `util-percent`). Nearly all follow from sar's tokens by rule; th
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats.exports._sadf_tables import (
+    REPEATED,
     Export,
     Part,
     parse_number,
@@ -23,67 +25,35 @@ from iodiag.formats.exports._sadf_tables import (
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.model.capture import ParseNote, Source
-from iodiag.table.table import Bools, Floats, Ints
+from iodiag.table.table import Bools, Ints
 from iodiag.table.texts import Texts
 
 Value = str | float | None
 
 _ABSURD = 1e100  # no counter comes near; keeps products finite
 _MOST_LAYOUTS, _MOST_NOTES = 1000, 200
-_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
 _GAP = "this sample begins later than the one before it ends: lines between them may be lost"
 _AGAIN = "a second row of the same item in one sample: lines between two samples are lost; left out"
 
 _BY_NAME = {section.name: section for section in SECTIONS}
 
-_GROUPS = {
-    "cpu": "cpu-load cpu-load-all cpu",
-    "tasks": "process-and-context-switch processes context-switch",
-    "interrupts": "interrupts irq",
-    "swapping": "swap-pages",
-    "paging": "paging",
-    "io": "io",
-    "memory": "memory",
-    "hugepages": "hugepages",
-    "kernel tables": "kernel",
-    "queue": "queue",
-    "serial": "serial tty",
-    "disk": "disk disk-device",
-    "network": "net-dev",
-    "network errors": "net-edev",
-    "nfs client": "net-nfs",
-    "nfs server": "net-nfsd",
-    "sockets": "net-sock",
-    "ip": "net-ip",
-    "ip errors": "net-eip",
-    "icmp": "net-icmp",
-    "icmp errors": "net-eicmp",
-    "tcp": "net-tcp",
-    "tcp errors": "net-etcp",
-    "udp": "net-udp",
-    "sockets6": "net-sock6",
-    "ip6": "net-ip6",
-    "ip6 errors": "net-eip6",
-    "icmp6": "net-icmp6",
-    "icmp6 errors": "net-eicmp6",
-    "udp6": "net-udp6",
-    "fibre channel": "fchosts fchost",
-    "softnet": "softnet",
-    "cpu frequency": "cpu-frequency cpufreq",
-    "weighted cpu frequency": "cpu-weighted-frequency cpuwfreq",
-    "fan": "fan-speed fan",
-    "temperature": "temperature temp",
-    "voltage": "voltage-input in",
-    "battery": "battery bat",
-    "usb": "usb-devices usb",
-    "filesystem": "filesystems filesystem",
-    "pressure cpu": "psi-cpu",
-    "pressure io": "psi-io",
-    "pressure memory": "psi-mem",
-}
-
+_GROUPS = """
+cpu: cpu-load cpu-load-all cpu / tasks: process-and-context-switch processes context-switch
+interrupts: interrupts irq / swapping: swap-pages / paging: paging / io: io / memory: memory
+hugepages: hugepages / kernel tables: kernel / queue: queue / serial: serial tty / disk: disk disk-device
+network: net-dev / network errors: net-edev / nfs client: net-nfs / nfs server: net-nfsd / sockets: net-sock
+ip: net-ip / ip errors: net-eip / icmp: net-icmp / icmp errors: net-eicmp / tcp: net-tcp
+tcp errors: net-etcp / udp: net-udp / sockets6: net-sock6 / ip6: net-ip6 / ip6 errors: net-eip6
+icmp6: net-icmp6 / icmp6 errors: net-eicmp6 / udp6: net-udp6 / fibre channel: fchosts fchost
+softnet: softnet / cpu frequency: cpu-frequency cpufreq
+weighted cpu frequency: cpu-weighted-frequency cpuwfreq / fan: fan-speed fan / temperature: temperature temp
+voltage: voltage-input in / battery: battery bat / usb: usb-devices usb / filesystem: filesystems filesystem
+pressure cpu: psi-cpu / pressure io: psi-io / pressure memory: psi-mem
+"""
 _SECTION_OF: Mapping[str, SarSection] = {
-    group: _BY_NAME[name] for name, groups in _GROUPS.items() for group in groups.split()
+    group: _BY_NAME[name]
+    for name, _, groups in (entry.partition(": ") for entry in re.split(" / |\n", _GROUPS.strip()))
+    for group in groups.split()
 }
 """The section that a JSON key or an XML element stands for."""
 
@@ -174,9 +144,8 @@ class Gathered:
             self.intervals[-1] = _number(members.get("interval"))
 
     def add_restart(self, members: Mapping[str, Value]) -> None:
-        cpus = _number(members.get("cpu_count"))
         if self.hosts:
-            self.hosts[-1].restarts.append((self._stamp(members), int(cpus) if 0 < cpus < 1e6 else None))
+            self.hosts[-1].restarts.append((self._stamp(members), _cpus(members.get("cpu_count"))))
 
     def set_fact(self, name: str, value: Value) -> bool:
         """Take what is said of the host; False where it is nothing that is kept."""
@@ -188,8 +157,7 @@ class Gathered:
         elif name == "release":
             host.kernel = _word(value)
         else:
-            cpus = _number(value)
-            host.cpus = int(cpus) if 0 < cpus < 1e6 else None
+            host.cpus = _cpus(value)
         return True
 
     def add(self, group: str, members: Mapping[str, Value], at: int) -> bool:
@@ -298,7 +266,7 @@ def _is_again(rows: _Rows) -> Bools:
     own = [column for name, column in sorted(rows.words.items())]
     seen: set[tuple[object, ...]] = set()
     result = np.zeros(len(rows.places), dtype=np.bool_)
-    if rows.section.key_tokens.keys() & _REPEATED:
+    if rows.section.key_tokens.keys() & REPEATED:
         return result
     for at, key in enumerate(zip(rows.samples, *own, strict=True)):
         result[at] = key in seen
@@ -320,10 +288,7 @@ def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
 
     sadf prints no row for the record behind a restart, so a sample of the same second stands before it.
     """
-    host_of = (
-        np.frombuffer(samples.host_of, dtype=np.int64) if len(samples.host_of) else np.empty(0, np.int64)
-    )
-    seconds = np.frombuffer(samples.seconds) if len(samples.seconds) else np.empty(0)
+    host_of, seconds = np.array(samples.host_of, dtype=np.int64), np.array(samples.seconds)
     segment_of = np.zeros(len(host_of), dtype=np.int64)
     kernels: dict[int, str] = {}
     cpus: dict[int, int] = {}
@@ -345,11 +310,7 @@ def _parts(
 ) -> Iterator[Part]:
     """The rows of one group of names; sadf's memory holds what sar prints as two sections."""
     numeric = [name for name in rows.names if name not in rows.word_columns]
-    numbers = (
-        np.frombuffer(rows.numbers).reshape(len(rows.places), len(numeric))
-        if numeric
-        else np.empty((len(rows.places), 0))
-    )
+    numbers = np.array(rows.numbers, dtype=np.float64).reshape(len(rows.places), len(numeric))
     sample = np.frombuffer(rows.samples, dtype=np.int64)
     host_of = np.frombuffer(samples.host_of, dtype=np.int64)[sample]
     hosts = Texts.coded(host_of, [host.name for host in samples.hosts])
@@ -364,8 +325,8 @@ def _parts(
                 tokens=tuple(found.values()),
                 lines=lines_of(np.frombuffer(rows.places, dtype=np.int64)),
                 hosts=hosts,
-                seconds=_of_samples(samples.seconds, sample),
-                interval=_of_samples(samples.intervals, sample),
+                seconds=np.frombuffer(samples.seconds)[sample],
+                interval=np.frombuffer(samples.intervals)[sample],
                 segment=segment_of[sample],
                 numbers=numbers[:, list(found)],
                 words=words,
@@ -374,15 +335,15 @@ def _parts(
         samples.unknown.setdefault(name, int(rows.places[0]))
 
 
-def _of_samples(values: array[float], sample: Ints) -> Floats:
-    result: Floats = np.frombuffer(values)[sample]
-    return result
-
-
 def _number(value: Value) -> float:
     """A number, NaN where it is none. Numbers are alone in their quotes, so a comma is a decimal sign."""
     found = parse_number(value, True) if isinstance(value, str) else value
     return found if found is not None and abs(found) < _ABSURD else float("nan")
+
+
+def _cpus(value: Value) -> int | None:
+    count = _number(value)
+    return int(count) if 0 < count < 1e6 else None
 
 
 def _word(value: Value) -> str:

@@ -24,6 +24,11 @@ _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
 _UTC = ("UTC", "GMT", "Z")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{1,40})?|[.,]\d{1,40})")
 _NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
+NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
+"""What sadf numbers, and sar's text names."""
+
+REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
+"""Items of which a sample may have several rows with one name."""
 
 
 class Part(NamedTuple):

@@ -21,6 +21,7 @@ from iodiag.formats.text.structure.blocks import CLASS
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account, line_starts, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.model.units import KB_PER_BYTE
 from iodiag.table.table import Floats, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
@@ -36,7 +37,6 @@ _EXAMPLE = """\
 20-11 12:30:00,0.173,0.123,99.670,0.009,0.0,0.026,22395.765,51954.426
 20-11 12:30:05,2.0,1.0,60.0,36.5,0.0,0.5,1228800.0,409600.0
 """
-_KB = 1 / 1024
 _HEAD = re.compile(rb'"?Dstat 0\.\d')
 _CLOCK = re.compile(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
 _DELAY = re.compile(r"(?<=\s)(\d{1,6})(?:\s+\d{1,9})?\s*$")
@@ -48,30 +48,22 @@ _NOT_KEPT = re.compile(
     r"|async|most|interrupts|virtual memory|procs/new|swap/free|memory usage/used)\b"
 )
 _OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
-_CPU = {
-    "usr": ("user_pct", 1.0),
-    "sys": ("system_pct", 1.0),
-    "idl": ("idle_pct", 1.0),
-    "wai": ("iowait_pct", 1.0),
-    "hiq": ("irq_pct", 1.0),
-    "siq": ("softirq_pct", 1.0),
-    "stl": ("steal_pct", 1.0),
-}
+_CPU = dict(usr="user", sys="system", idl="idle", wai="iowait", hiq="irq", siq="softirq", stl="steal")
 _HOST = {
     ("procs", "run"): ("queue", "run_queue", 1.0),
     ("procs", "blk"): ("queue", "blocked", 1.0),
-    ("memory usage", "free"): ("memory", "free_kb", _KB),
-    ("memory usage", "buff"): ("memory", "buffers_kb", _KB),
-    ("memory usage", "cach"): ("memory", "cached_kb", _KB),
-    ("swap", "used"): ("swap", "used_kb", _KB),
-    ("paging", "in"): ("swapping", "swap_in_kb_per_s", _KB),
-    ("paging", "out"): ("swapping", "swap_out_kb_per_s", _KB),
+    ("memory usage", "free"): ("memory", "free_kb", KB_PER_BYTE),
+    ("memory usage", "buff"): ("memory", "buffers_kb", KB_PER_BYTE),
+    ("memory usage", "cach"): ("memory", "cached_kb", KB_PER_BYTE),
+    ("swap", "used"): ("swap", "used_kb", KB_PER_BYTE),
+    ("paging", "in"): ("swapping", "swap_in_kb_per_s", KB_PER_BYTE),
+    ("paging", "out"): ("swapping", "swap_out_kb_per_s", KB_PER_BYTE),
     ("system", "int"): ("system", "interrupts_per_s", 1.0),
     ("system", "csw"): ("system", "context_switches_per_s", 1.0),
 }
 _DISK = {
-    ("dsk", "read"): ("read_kb_per_s", _KB),
-    ("dsk", "writ"): ("write_kb_per_s", _KB),
+    ("dsk", "read"): ("read_kb_per_s", KB_PER_BYTE),
+    ("dsk", "writ"): ("write_kb_per_s", KB_PER_BYTE),
     ("dsk", "#read"): ("reads_per_s", 1.0),
     ("dsk", "#writ"): ("writes_per_s", 1.0),
     ("io", "read"): ("reads_per_s", 1.0),
@@ -118,15 +110,12 @@ def _meaning(group: str, name: str) -> _Meaning | None:
         family, column, factor = _HOST[group, name]
         return _Meaning(family, "", column, factor)
     if (cpu := re.fullmatch(r"(?:total cpu|cpu(\d{1,4})) usage", group)) and name in _CPU:
-        return _Meaning("cpu", cpu[1] or "all", *_CPU[name])
+        return _Meaning("cpu", cpu[1] or "all", f"{_CPU[name]}_pct", 1.0)
     kind, _, device = group.partition("/")
     if device and (kind, name) in _DISK:
         column, factor = _DISK[kind, name]
-        return (
-            _Meaning("io", "", column, factor)
-            if device == "total"
-            else _Meaning("disk", device, column, factor)
-        )
+        table = ("io", "") if device == "total" else ("disk", device)
+        return _Meaning(*table, column, factor)
     return _Meaning("disk", group, "util_pct", 1.0) if name == "util" and group else None
 
 
@@ -222,7 +211,7 @@ def _number(cell: str) -> float | None:
 
 def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table]], Section]:
     """The tables of a run and what is said of it."""
-    lines, size = np.array(run.lines, dtype=np.int64), len(run.rows)
+    size = len(run.rows)
     seconds, is_aware = _times(run)
     interval = np.full(size, run.delay)
     if size > 2 and not np.isnan(seconds).any():
@@ -236,16 +225,8 @@ def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table
     found = []
     for (family, item), columns in items.items():
         since_boot = (np.arange(size) == 0) & (family not in _OF_THE_MOMENT)
-        front = front_columns(
-            source,
-            lines,
-            run.host,
-            time,
-            interval.copy(),
-            np.full(size, segment),
-            np.arange(size),
-            since_boot,
-        )
+        clocks = time, interval.copy(), segment, np.arange(size)
+        front = front_columns(source, run.lines, run.host, *clocks, since_boot)
         key = {"cpu": "cpu", "disk": "device"}.get(family)
         data = front | ({key: Texts.same(item, size)} if key else {}) | _whole(columns)
         found.append((family, Table.of_columns(data, size)))
@@ -260,7 +241,7 @@ def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table
         end=end,
         reports=size,
         rows=size,
-        first_line=int(lines[0]),
+        first_line=run.lines[0],
     )
 
 

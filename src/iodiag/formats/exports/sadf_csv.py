@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, settle_zone, tables
+from iodiag.formats.exports._sadf_tables import (
+    NAMES,
+    REPEATED,
+    Export,
+    Part,
+    parse_number,
+    settle_zone,
+    tables,
+)
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.rows.misplaced_rows import INTERFACE
@@ -28,7 +36,6 @@ from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account
 from iodiag.model.capture import ParseNote, Source
 from iodiag.table.table import Bools, Floats, Ints
-from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +55,6 @@ _MOST_LAYOUTS = 1000
 _NO_ROW = "not a whole row of the header above it"
 _OTHER_HEADER = "by its time this row is of another section, whose header is lost or changed places"
 _NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
-_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 _MATRIX = "CPU*"
 """The word that 12.5.6 and later print for any number of columns, one per CPU."""
 
@@ -57,7 +63,6 @@ _MOST_WORDS = 5000
 _INTEGER = re.compile(r"-?\d{1,9}")
 _NUMBERED = ("cpu", "interrupt", "tty", "fan", "sensor", "input", "battery", "bus")
 _REPEATS = ("bus",)
-_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
 _RATE = r"\s*-?\d+[.,]\d+\s*"
 _STEPS_PER_FIELD = 8
 
@@ -124,12 +129,7 @@ def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
     for width in np.unique(counts[fits]).tolist():
         chosen = below[counts == width]
         fields = lines.fields(chosen, width)
-        numbers, is_bad = lines.floats_of(fields[[_FRONT + at for at in plan.values_at]])
-        is_bad |= _is_damaged(lines, plan, chosen, fields)
-        words = {
-            name: lines.words(fields[_FRONT + at], _NAMES.get(name, {})) for name, at in plan.words_at.items()
-        }
-        yield _part(lines, plan, chosen, fields, numbers, words, is_bad)
+        yield _part(lines, plan, chosen, fields, _is_damaged(lines, plan, chosen, fields))
 
 
 def _is_damaged(lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame) -> Bools:
@@ -153,22 +153,24 @@ def _is_damaged(lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame) -
 
 
 def _part(
-    lines: Lines,
-    plan: _Plan,
-    chosen: Ints,
-    fields: pd.DataFrame,
-    numbers: Floats,
-    words: dict[str, Texts],
-    is_bad: Bools,
+    lines: Lines, plan: _Plan, chosen: Ints, fields: pd.DataFrame, is_damaged: Bools | None = None
 ) -> Part:
-    """The good ones among rows, with a segment still to be told; the others are left unread."""
+    """The good ones among rows, with a segment still to be told; the others are left unread.
+
+    What -h prints is cut by proofs that rows are whole and their items their header's (`is_damaged` None).
+    """
+    numbers, is_bad = lines.floats_of(fields[[_FRONT + at for at in plan.values_at]])
     seconds = lines.stamps(fields[2])
     interval, has_no_interval = lines.floats_of(fields[[1]])
     good = ~(is_bad | has_no_interval | np.isnan(seconds))
+    if is_damaged is not None:
+        good &= ~is_damaged
     lines.refuse(chosen[~good], _NO_ROW)
     headers = np.flatnonzero(lines.classes == CLASS["header"])
     block = np.searchsorted(headers, chosen)
-    is_other = good & (_is_of_other_header(block, seconds) | _is_no_item(plan, block, fields))
+    is_other = good & _is_of_other_header(block, seconds)
+    if is_damaged is not None:
+        is_other |= good & _is_no_item(plan, block, fields)
     lines.refuse(chosen[is_other], _OTHER_HEADER)
     good &= ~is_other
     lines.classes[chosen[good]] = CLASS["row"]
@@ -181,7 +183,10 @@ def _part(
         interval=interval[good, 0],
         segment=np.zeros(int(good.sum()), dtype=np.int64),
         numbers=numbers[good],
-        words={name: column[good] for name, column in words.items()},
+        words={
+            name: lines.words(fields[_FRONT + at], NAMES.get(name, {}))[good]
+            for name, at in plan.words_at.items()
+        },
     )
 
 
@@ -204,11 +209,8 @@ def _is_of_other_header(block: Ints, seconds: Floats) -> Bools:
 
 
 def _is_no_item(plan: _Plan, block: Ints, fields: pd.DataFrame) -> Bools:
-    """The rows whose item cannot be their header's: a rate, an interface as a disk, one that was there.
-
-    What -h prints is cut by such proofs already.
-    """
-    if fields.shape[1] == _FRONT or plan.section.key_tokens.keys() & _REPEATED:
+    """The rows whose item cannot be their header's: a rate, an interface as a disk, one that was there."""
+    if plan.section.key_tokens.keys() & REPEATED:
         return np.zeros(len(fields), dtype=np.bool_)
     own = fields[[0, 2, *(_FRONT + place for place in plan.words_at.values())]].assign(block=block)
     # a line that stands there twice is the same row
@@ -229,35 +231,20 @@ def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[P
     usual = Counter(_decimals(lines.text(line)) for line in below.tolist()).most_common(1)[0][0]
     for line in below.tolist():
         cells = [cell.strip() for cell in lines.text(line).split(";")]
-        fields = (
-            _Fields(cells, lines.decimal_comma)
-            if len(cells) <= _MOST_FIELDS and _decimals(cells[-1]) == usual
-            else None
-        )
-        pieces = _cut(plans, fields, _FRONT) if fields else None
-        if fields is None or pieces is None:
-            refused.append(line)
-            continue
-        for piece in pieces:
+        pieces = None
+        if len(cells) <= _MOST_FIELDS and _decimals(cells[-1]) == usual:
+            fields = _Fields(cells, lines.decimal_comma)
+            pieces = _cut(plans, fields, _FRONT)
+        for piece in pieces or ():
             rows[piece.plan].append((line, piece, fields))
+        refused += [line] if pieces is None else []
     lines.refuse(refused, _NO_ROW)
     for plan, found in rows.items():
         chosen = np.array([line for line, _, _ in found], dtype=np.int64)
-        front = pd.DataFrame(
-            [fields.words[:_FRONT] for _, _, fields in found], columns=range(_FRONT), dtype="str"
+        rows_of_plan = [[*f.words[:_FRONT], *f.words[p.first : p.first + plan.width]] for _, p, f in found]
+        yield _part(
+            lines, plan, chosen, pd.DataFrame(rows_of_plan, columns=range(_FRONT + plan.width), dtype="str")
         )
-        numbers = np.array(
-            [[fields.numbers[piece.first + at] for at in plan.values_at] for _, piece, fields in found],
-            dtype=np.float64,
-        ).reshape(len(found), len(plan.values_at))
-        words = {
-            name: lines.words(
-                pd.Series([f.words[piece.first + at] for _, piece, f in found], dtype="str"),
-                _NAMES.get(name, {}),
-            )
-            for name, at in plan.words_at.items()
-        }
-        yield _part(lines, plan, chosen, front, numbers, words, np.zeros(len(found), dtype=np.bool_))
 
 
 def _decimals(text: str) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.exports._sadf_tables import Export, Part, parse_number, tables
+from iodiag.formats.exports._sadf_tables import NAMES, Export, Part, parse_number, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.structure.blocks import CLASS, Classes
@@ -41,24 +41,17 @@ _EXTRA = ("rd_ticks", "wr_ticks", "dc_ticks", "tot_ticks", "major", "minor", "sp
 """Labels that no section of sar has."""
 
 _RAW_UNITS = {
-    "rkB/s": KB_PER_SECTOR,
-    "wkB/s": KB_PER_SECTOR,
-    "dkB/s": KB_PER_SECTOR,
-    "rxkB/s": KB_PER_BYTE,
-    "txkB/s": KB_PER_BYTE,
-    "ldavg-1": 0.01,
-    "ldavg-5": 0.01,
-    "ldavg-15": 0.01,
-    "MHz": 0.01,
+    **dict.fromkeys(("rkB/s", "wkB/s", "dkB/s"), KB_PER_SECTOR),
+    **dict.fromkeys(("rxkB/s", "txkB/s"), KB_PER_BYTE),
+    **dict.fromkeys(("ldavg-1", "ldavg-5", "ldavg-15", "MHz"), 0.01),
 }
 """What a raw number is multiplied by to be in the unit of its label."""
 
-_SECTORS = {"rkB/s": 1.0, "wkB/s": 1.0, "dkB/s": 1.0, "rd_sec/s": 1.0, "wr_sec/s": 1.0}
+_SECTORS = ("rkB/s", "wkB/s", "dkB/s", "rd_sec/s", "wr_sec/s")
 _TICKS = ("rd_ticks", "wr_ticks", "dc_ticks")
 
 _WORD_LABELS = frozenset(word for s in SECTIONS for word in (*s.key_tokens, *s.label_tokens))
 _MOST_LAYOUTS = 1000
-_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 
 
 @dataclass
@@ -244,7 +237,7 @@ def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list
 
 def _named(name: str, words: Sequence[str]) -> Texts:
     """A column of words as sar's text has them."""
-    called = _NAMES.get(name, {})
+    called = NAMES.get(name, {})
     return Texts.of(called.get(word.strip(), word.strip()) for word in words)
 
 

@@ -9,223 +9,107 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from iodiag.formats.raw_columns.sar_network import NETWORK_SECTIONS
-from iodiag.formats.raw_columns.sar_section import SarSection, Spread, named
-from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
+from iodiag.formats.raw_columns.sar_section import SarSection, Spread, sections
 from iodiag.table.table import Floats, Table
 from iodiag.table.texts import Texts
 
-_SWAP = "kbswpfree=free_kb kbswpused=used_kb %swpused=used_pct kbswpcad=cached_kb %swpcad=cached_pct"
+_SPREADS = {
+    "interrupts": Spread(re.compile(r"all|CPU(\d{1,5})"), "cpu", "interrupts_per_s"),
+    "interrupts per cpu": Spread(re.compile(r"i0{0,2}(\d{1,5})/s"), "interrupt", "interrupts_per_s"),
+}
+_SECTIONS = {
+    "cpu": """
+        CPU:cpu %user=user_pct %usr=user_pct %nice=nice_pct %system=system_pct %sys=system_pct
+        %iowait=iowait_pct %steal=steal_pct %irq=irq_pct %soft=softirq_pct %guest=guest_pct
+        %gnice=guest_nice_pct %idle=idle_pct
+    """,
+    "tasks: system": "proc/s=processes_per_s cswch/s=context_switches_per_s",
+    # up to 12.5.5 a row per interrupt; later a matrix with a column per CPU
+    "interrupts": "INTR:interrupt intr/s=interrupts_per_s",
+    # up to 8.1 the other way round: a row per CPU, a column per interrupt (i000/s, i011/s, …)
+    "interrupts per cpu: interrupts": "CPU:cpu",
+    "swapping": "pswpin/s=pages_in_per_s pswpout/s=pages_out_per_s",
+    "paging": """
+        pgpgin/s=pgpgin_kb_per_s pgpgout/s=pgpgout_kb_per_s fault/s=faults_per_s majflt/s=major_faults_per_s
+        pgfree/s=pages_freed_per_s pgscank/s=scan_kswapd_per_s pgscand/s=scan_direct_per_s
+        pgsteal/s=steal_per_s %vmeff=reclaim_efficiency_pct pgprom/s=pages_promoted_per_s
+        pgdem/s=pages_demoted_per_s activepg=active_pages inadtypg=inactive_dirty_pages
+        inaclnpg=inactive_clean_pages inatarpg=inactive_target_pages
+    """,
+    "io": """
+        tps=ios_per_s rtps=reads_per_s wtps=writes_per_s dtps=discards_per_s bread/s=read_kb_per_s*sector
+        bwrtn/s=write_kb_per_s*sector bdscd/s=discard_kb_per_s*sector
+    """,
+    "memory changes: memory": """
+        frmpg/s=free_change_pages_per_s shmpg/s=shared_change_pages_per_s bufpg/s=buffers_change_pages_per_s
+        campg/s=cached_change_pages_per_s
+    """,
+    "swap": "kbswpfree=free_kb kbswpused=used_kb %swpused=used_pct kbswpcad=cached_kb %swpcad=cached_pct",
+    # up to 8.1.4 memory and swap are one section, so the swap tokens stand here too
+    "memory": """
+        kbmemfree=free_kb kbavail=available_kb kbmemused=used_kb %memused=used_pct kbmemshrd=shared_kb
+        kbbuffers=buffers_kb kbcached=cached_kb kbcommit=commit_kb %commit=commit_pct kbactive=active_kb
+        kbinact=inactive_kb kbdirty=dirty_kb kbshmem=shared_kb kbanonpg=anonymous_kb kbslab=slab_kb
+        kbkstack=kernel_stack_kb kbpgtbl=page_tables_kb kbvmused=vmalloc_used_kb kbswpfree=swap.free_kb
+        kbswpused=swap.used_kb %swpused=swap.used_pct kbswpcad=swap.cached_kb %swpcad=swap.cached_pct
+    """,
+    "hugepages": """
+        kbhugfree=free_kb kbhugused=used_kb %hugused=used_pct kbhugrsvd=reserved_kb kbhugsurp=surplus_kb
+    """,
+    "kernel tables": """
+        dentunusd=unused_dentries file-nr=files file-sz=files inode-nr=inodes inode-sz=inodes pty-nr=ptys
+        super-sz=superblocks %super-sz=superblocks_pct dquot-sz=quota_entries %dquot-sz=quota_entries_pct
+        rtsig-sz=realtime_signals %rtsig-sz=realtime_signals_pct
+    """,
+    "queue": """
+        runq-sz=run_queue plist-sz=tasks ldavg-1=load_1m ldavg-5=load_5m ldavg-15=load_15m blocked=blocked
+    """,
+    "disk": """
+        DEV:device tps=ios_per_s rkB/s=read_kb_per_s wkB/s=write_kb_per_s dkB/s=discard_kb_per_s
+        areq-sz=request_size_kb avgqu-sz=queue_depth aqu-sz=queue_depth await=await_ms svctm=svctm_ms
+        %util=util_pct sect/s=kb_per_s*sector rd_sec/s=read_kb_per_s*sector wr_sec/s=write_kb_per_s*sector
+        dc_sec/s=discard_kb_per_s*sector avgrq-sz=request_size_kb*sector
+    """,
+    "pressure cpu: pressure": """
+        %scpu-10=cpu_some_10s_pct %scpu-60=cpu_some_60s_pct %scpu-300=cpu_some_300s_pct %scpu=cpu_some_pct
+    """,
+    "pressure io: pressure": """
+        %sio-10=io_some_10s_pct %sio-60=io_some_60s_pct %sio-300=io_some_300s_pct %sio=io_some_pct
+        %fio-10=io_full_10s_pct %fio-60=io_full_60s_pct %fio-300=io_full_300s_pct %fio=io_full_pct
+    """,
+    "pressure memory: pressure": """
+        %smem-10=memory_some_10s_pct %smem-60=memory_some_60s_pct %smem-300=memory_some_300s_pct
+        %smem=memory_some_pct %fmem-10=memory_full_10s_pct %fmem-60=memory_full_60s_pct
+        %fmem-300=memory_full_300s_pct %fmem=memory_full_pct
+    """,
+    "filesystem": """
+        FILESYSTEM:filesystem MOUNTPOINT:filesystem MBfsfree=free_kb*MB MBfsused=used_kb*MB %fsused=used_pct
+        %ufsused=unprivileged_used_pct Ifree=inodes_free Iused=inodes_used %Iused=inodes_used_pct
+    """,
+    "cpu frequency": "CPU:cpu MHz=frequency_mhz",
+    "weighted cpu frequency: cpu_frequency": "CPU:cpu wghMHz=weighted_frequency_mhz",
+    "fan": "FAN:fan DEVICE~chip rpm=speed_rpm drpm=margin_rpm",
+    "temperature": "TEMP:sensor DEVICE~chip degC=temperature_c %temp=range_pct",
+    "voltage": "IN:input DEVICE~chip inV=voltage_v %in=range_pct",
+    "usb": """
+        BUS:bus idvendor~vendor_id idprod~product_id manufact~manufacturer product~product
+        maxpower=max_power_ma
+    """,
+    "battery": "BAT:battery status~status %cap=capacity_pct cap/min=capacity_pct_per_min",
+    # per-process sections ended with 8.0; the CPU that a process last ran on is not kept
+    "process": """
+        PID:pid minflt/s=minor_faults_per_s majflt/s=major_faults_per_s %user=user_pct %system=system_pct
+        nswap/s=swapped_per_s CPU=
+    """,
+}
 
-
-def _pressure(letters: str, resource: str, *states: str) -> SarSection:
-    pairs = []
-    for state in states:
-        word, column = f"%{state[0]}{letters}", f"{resource}_{state}"
-        pairs += [f"{word}-{span}={column}_{span}s_pct" for span in (10, 60, 300)]
-        pairs.append(f"{word}={column}_pct")
-    return SarSection(f"pressure {resource}", "pressure", named(" ".join(pairs)))
-
-
-SECTIONS: tuple[SarSection, ...] = (
-    SarSection(
-        "cpu",
-        "cpu",
-        named("""
-            %user=user_pct %usr=user_pct %nice=nice_pct %system=system_pct %sys=system_pct
-            %iowait=iowait_pct %steal=steal_pct %irq=irq_pct %soft=softirq_pct %guest=guest_pct
-            %gnice=guest_nice_pct %idle=idle_pct
-        """),
-        key_tokens={"CPU": "cpu"},
-    ),
-    SarSection(
-        "tasks",
-        "system",
-        named("proc/s=processes_per_s cswch/s=context_switches_per_s"),
-    ),
-    # Up to 12.5.5 a row per interrupt; later a matrix with a column per CPU.
-    SarSection(
-        "interrupts",
-        "interrupts",
-        named("intr/s=interrupts_per_s"),
-        key_tokens={"INTR": "interrupt"},
-        spread=Spread(re.compile(r"all|CPU(\d{1,5})"), "cpu", "interrupts_per_s"),
-    ),
-    # Up to 8.1 the other way round: a row per CPU, a column per interrupt (i000/s, i011/s, …).
-    SarSection(
-        "interrupts per cpu",
-        "interrupts",
-        {},
-        key_tokens={"CPU": "cpu"},
-        spread=Spread(re.compile(r"i0{0,2}(\d{1,5})/s"), "interrupt", "interrupts_per_s"),
-    ),
-    SarSection(
-        "swapping",
-        "swapping",
-        named("pswpin/s=pages_in_per_s pswpout/s=pages_out_per_s"),
-    ),
-    SarSection(
-        "paging",
-        "paging",
-        named("""
-            pgpgin/s=pgpgin_kb_per_s pgpgout/s=pgpgout_kb_per_s fault/s=faults_per_s
-            majflt/s=major_faults_per_s pgfree/s=pages_freed_per_s pgscank/s=scan_kswapd_per_s
-            pgscand/s=scan_direct_per_s pgsteal/s=steal_per_s %vmeff=reclaim_efficiency_pct
-            pgprom/s=pages_promoted_per_s pgdem/s=pages_demoted_per_s activepg=active_pages
-            inadtypg=inactive_dirty_pages inaclnpg=inactive_clean_pages inatarpg=inactive_target_pages
-        """),
-    ),
-    SarSection(
-        "io",
-        "io",
-        named("tps=ios_per_s rtps=reads_per_s wtps=writes_per_s dtps=discards_per_s")
-        | named("bread/s=read_kb_per_s bwrtn/s=write_kb_per_s bdscd/s=discard_kb_per_s", KB_PER_SECTOR),
-    ),
-    SarSection(
-        "memory changes",
-        "memory",
-        named("""
-            frmpg/s=free_change_pages_per_s shmpg/s=shared_change_pages_per_s
-            bufpg/s=buffers_change_pages_per_s campg/s=cached_change_pages_per_s
-        """),
-    ),
-    SarSection("swap", "swap", named(_SWAP)),
-    # Up to 8.1.4 memory and swap are one section, so the swap tokens stand here too.
-    SarSection(
-        "memory",
-        "memory",
-        named("""
-            kbmemfree=free_kb kbavail=available_kb kbmemused=used_kb %memused=used_pct
-            kbmemshrd=shared_kb kbbuffers=buffers_kb kbcached=cached_kb kbcommit=commit_kb
-            %commit=commit_pct kbactive=active_kb kbinact=inactive_kb kbdirty=dirty_kb kbshmem=shared_kb
-            kbanonpg=anonymous_kb kbslab=slab_kb kbkstack=kernel_stack_kb kbpgtbl=page_tables_kb
-            kbvmused=vmalloc_used_kb
-        """)
-        | named(_SWAP),
-        other_family=dict.fromkeys(named(_SWAP), "swap"),
-    ),
-    SarSection(
-        "hugepages",
-        "hugepages",
-        named("""
-            kbhugfree=free_kb kbhugused=used_kb %hugused=used_pct kbhugrsvd=reserved_kb
-            kbhugsurp=surplus_kb
-        """),
-    ),
-    SarSection(
-        "kernel tables",
-        "kernel_tables",
-        named("""
-            dentunusd=unused_dentries file-nr=files file-sz=files inode-nr=inodes inode-sz=inodes
-            pty-nr=ptys super-sz=superblocks %super-sz=superblocks_pct dquot-sz=quota_entries
-            %dquot-sz=quota_entries_pct rtsig-sz=realtime_signals %rtsig-sz=realtime_signals_pct
-        """),
-    ),
-    SarSection(
-        "queue",
-        "queue",
-        named("""
-            runq-sz=run_queue plist-sz=tasks ldavg-1=load_1m ldavg-5=load_5m ldavg-15=load_15m
-            blocked=blocked
-        """),
-    ),
-    SarSection(
-        "disk",
-        "disk",
-        named("""
-            tps=ios_per_s rkB/s=read_kb_per_s wkB/s=write_kb_per_s dkB/s=discard_kb_per_s
-            areq-sz=request_size_kb avgqu-sz=queue_depth aqu-sz=queue_depth await=await_ms
-            svctm=svctm_ms %util=util_pct
-        """)
-        | named(
-            """
-            sect/s=kb_per_s rd_sec/s=read_kb_per_s wr_sec/s=write_kb_per_s dc_sec/s=discard_kb_per_s
-            avgrq-sz=request_size_kb
-        """,
-            KB_PER_SECTOR,
-        ),
-        key_tokens={"DEV": "device"},
-    ),
-    _pressure("cpu", "cpu", "some"),
-    _pressure("io", "io", "some", "full"),
-    _pressure("mem", "memory", "some", "full"),
-    SarSection(
-        "filesystem",
-        "filesystem",
-        named("MBfsfree=free_kb MBfsused=used_kb", KB_PER_MB)
-        | named("""
-            %fsused=used_pct %ufsused=unprivileged_used_pct Ifree=inodes_free Iused=inodes_used
-            %Iused=inodes_used_pct
-        """),
-        key_tokens={"FILESYSTEM": "filesystem", "MOUNTPOINT": "filesystem"},
-    ),
-    SarSection(
-        "cpu frequency",
-        "cpu_frequency",
-        named("MHz=frequency_mhz"),
-        key_tokens={"CPU": "cpu"},
-    ),
-    SarSection(
-        "weighted cpu frequency",
-        "cpu_frequency",
-        named("wghMHz=weighted_frequency_mhz"),
-        key_tokens={"CPU": "cpu"},
-    ),
-    SarSection(
-        "fan",
-        "fan",
-        named("rpm=speed_rpm drpm=margin_rpm"),
-        key_tokens={"FAN": "fan"},
-        label_tokens={"DEVICE": "chip"},
-    ),
-    SarSection(
-        "temperature",
-        "temperature",
-        named("degC=temperature_c %temp=range_pct"),
-        key_tokens={"TEMP": "sensor"},
-        label_tokens={"DEVICE": "chip"},
-    ),
-    SarSection(
-        "voltage",
-        "voltage",
-        named("inV=voltage_v %in=range_pct"),
-        key_tokens={"IN": "input"},
-        label_tokens={"DEVICE": "chip"},
-    ),
-    SarSection(
-        "usb",
-        "usb",
-        named("maxpower=max_power_ma"),
-        key_tokens={"BUS": "bus"},
-        label_tokens={
-            "idvendor": "vendor_id",
-            "idprod": "product_id",
-            "manufact": "manufacturer",
-            "product": "product",
-        },
-    ),
-    SarSection(
-        "battery",
-        "battery",
-        named("%cap=capacity_pct cap/min=capacity_pct_per_min"),
-        key_tokens={"BAT": "battery"},
-        label_tokens={"status": "status"},
-    ),
-    # Per-process sections ended with 8.0; the CPU that a process last ran on is not kept.
-    SarSection(
-        "process",
-        "process",
-        named("""
-            minflt/s=minor_faults_per_s majflt/s=major_faults_per_s %user=user_pct %system=system_pct
-            nswap/s=swapped_per_s
-        """)
-        | {"CPU": None},
-        key_tokens={"PID": "pid"},
-    ),
-    *NETWORK_SECTIONS,
+SECTIONS = tuple(
+    replace(section, spread=_SPREADS.get(section.name)) for section in sections(_SECTIONS | NETWORK_SECTIONS)
 )
 """Every section of `sar -A`, and those that only old releases print."""
 

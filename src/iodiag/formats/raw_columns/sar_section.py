@@ -1,13 +1,18 @@
-"""The shape of an entry in the table of sar's sections."""
+"""The shape of an entry in the table of sar's sections, and the way that the table is written down."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from iodiag.model.units import KB_PER_BYTE, KB_PER_MB, KB_PER_SECTOR
+
 Columns = Mapping[str, tuple[str, float] | None]
+
+_UNITS = {"": 1.0, "byte": KB_PER_BYTE, "sector": KB_PER_SECTOR, "MB": KB_PER_MB}
+"""Units in which sar prints sizes, in kB."""
 
 
 class Spread(NamedTuple):
@@ -58,6 +63,24 @@ class SarSection:
         return self.other_family.get(token, self.family)
 
 
-def named(pairs: str, factor: float = 1.0) -> dict[str, tuple[str, float] | None]:
-    """Columns from words of the form `token=column`, all with the same factor."""
-    return {token: (column, factor) for token, column in (pair.split("=") for pair in pairs.split())}
+def sections(table: Mapping[str, str]) -> Iterator[SarSection]:
+    """The sections of a table: its keys are `name`, or `name: family` where the two differ.
+
+    A value lists tokens: `token=column`, `token=column*unit` where sar prints another unit than the
+    column's, `token=family.column` for one of another table, `token=` for one that is not kept;
+    `TOKEN:column` names the item of a row, `TOKEN~column` is another column of words.
+    """
+    for title, words in table.items():
+        name, _, family = title.partition(": ")
+        columns: dict[str, tuple[str, float] | None] = {}
+        kinds: dict[str, dict[str, str]] = {":": {}, "~": {}, ".": {}}
+        for token, kind, target in (re.split("([=:~])", word) for word in words.split()):
+            if kind == "=":
+                column, _, unit = target.partition("*")
+                other, _, column = column.rpartition(".")
+                columns[token] = (column, _UNITS[unit]) if column else None
+                kinds["."] |= {token: other} if other else {}
+            else:
+                kinds[kind][token] = target
+        family = family or name.replace(" ", "_")
+        yield SarSection(name, family, columns, kinds[":"], kinds["~"], kinds["."])

@@ -9,6 +9,7 @@ newer releases only appended, so that the declared size tells how many fields th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -17,56 +18,18 @@ import numpy as np
 from iodiag.formats.sa._header import Activity, Order, padded
 from iodiag.formats.sa._layout import FieldRun, fields_of, view, width
 
-NAMES = {
-    1: "cpu",
-    2: "tasks",
-    3: "interrupts",
-    4: "swapping",
-    5: "paging",
-    6: "io",
-    7: "memory",
-    8: "kernel tables",
-    9: "queue",
-    10: "serial",
-    11: "disk",
-    12: "network",
-    13: "network errors",
-    14: "nfs client",
-    15: "nfs server",
-    16: "sockets",
-    17: "ip",
-    18: "ip errors",
-    19: "icmp",
-    20: "icmp errors",
-    21: "tcp",
-    22: "tcp errors",
-    23: "udp",
-    24: "sockets6",
-    25: "ip6",
-    26: "ip6 errors",
-    27: "icmp6",
-    28: "icmp6 errors",
-    29: "udp6",
-    30: "cpu frequency",
-    31: "fan",
-    32: "temperature",
-    33: "voltage",
-    34: "hugepages",
-    35: "weighted cpu frequency",
-    36: "usb",
-    37: "filesystem",
-    38: "fibre channel",
-    39: "softnet",
-    40: "pressure cpu",
-    41: "pressure io",
-    42: "pressure memory",
-    43: "battery",
-}
+_NAMES = """
+cpu, tasks, interrupts, swapping, paging, io, memory, kernel tables, queue,
+serial, disk, network, network errors, nfs client, nfs server, sockets, ip, ip errors, icmp,
+icmp errors, tcp, tcp errors, udp, sockets6, ip6, ip6 errors, icmp6, icmp6 errors, udp6,
+cpu frequency, fan, temperature, voltage, hugepages, weighted cpu frequency, usb, filesystem, fibre channel,
+softnet, pressure cpu, pressure io, pressure memory, battery
+"""
+NAMES = dict(enumerate(re.split(r",\s+", _NAMES.strip()), 1))
 """Activity numbers of sysstat, and the section of `raw_columns.sar` that each is printed in."""
 
 _CPU = "user nice system idle iowait steal irq softirq guest guest_nice"
-_PAGING = "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s pgprom/s pgdem/s"
-_IO = "tps rtps wtps bread/s bwrtn/s dtps bdscd/s"
+_IO_TOTALS = "tps rtps wtps bread/s bwrtn/s"
 _MEMORY = (
     "kbmemfree kbbuffers kbcached total_kb kbswpfree swap_total_kb kbswpcad kbcommit kbactive kbinact"
     " kbdirty kbanonpg kbslab kbkstack kbpgtbl kbvmused kbavail kbshmem"
@@ -77,39 +40,56 @@ _LOADS = "ldavg-1 ldavg-5 ldavg-15"
 _SERIAL = "rcvin/s xmtin/s framerr/s prtyerr/s brk/s ovrun/s number"
 _NETWORK = "rxpck/s txpck/s rxbyt/s txbyt/s rxcmp/s txcmp/s rxmcst/s"
 _ERRORS = "coll/s rxerr/s txerr/s rxdrop/s txdrop/s rxfifo/s txfifo/s rxfram/s txcarr/s"
-_NFS = "call/s retrans/s read/s write/s access/s getatt/s"
-_NFSD = "scall/s badcall/s packet/s udp/s tcp/s hit/s miss/s sread/s swrite/s saccess/s sgetatt/s"
-_SOCKETS = "totsck tcpsck tcp-tw udpsck rawsck ip-frag"
-_IP = "irec/s fwddgm/s idel/s orq/s asmrq/s asmok/s fragok/s fragcrt/s"
-_IP_ERRORS = "ihdrerr/s iadrerr/s iukwnpr/s idisc/s odisc/s onort/s asmf/s fragf/s"
-_ICMP = (
-    "imsg/s omsg/s iech/s iechr/s oech/s oechr/s itm/s itmr/s otm/s otmr/s"
-    " iadrmk/s iadrmkr/s oadrmk/s oadrmkr/s"
-)
-_ICMP_ERRORS = (
-    "ierr/s oerr/s idstunr/s odstunr/s itmex/s otmex/s iparmpb/s oparmpb/s isrcq/s osrcq/s iredir/s oredir/s"
-)
-_TCP = "active/s passive/s iseg/s oseg/s"
-_TCP_ERRORS = "atmptf/s estres/s retrseg/s isegerr/s orsts/s"
-_UDP = "idgm/s odgm/s noport/s idgmerr/s"
-_SOCKETS6 = "tcp6sck udp6sck raw6sck ip6-frag"
-_IP6 = "irec6/s fwddgm6/s idel6/s orq6/s asmrq6/s asmok6/s imcpck6/s omcpck6/s fragok6/s fragcr6/s"
-_IP6_ERRORS = (
-    "ihdrer6/s iadrer6/s iukwnp6/s i2big6/s idisc6/s odisc6/s inort6/s onort6/s asmf6/s fragf6/s itrpck6/s"
-)
-_ICMP6 = (
-    "imsg6/s omsg6/s iech6/s iechr6/s oechr6/s igmbq6/s igmbr6/s ogmbr6/s igmbrd6/s ogmbrd6/s"
-    " irtsol6/s ortsol6/s irtad6/s inbsol6/s onbsol6/s inbad6/s onbad6/s"
-)
-_ICMP6_ERRORS = (
-    "ierr6/s idtunr6/s odtunr6/s itmex6/s otmex6/s iprmpb6/s oprmpb6/s"
-    " iredir6/s oredir6/s ipck2b6/s opck2b6/s"
-)
-_UDP6 = "idgm6/s odgm6/s noport6/s idgmer6/s"
 _FC = "fch_rxf/s fch_txf/s fch_rxw/s fch_txw/s"
-_SOFTNET = "total/s dropd/s squeezd/s rx_rps/s flw_lim/s blg_len"
 _FS = "blocks free available files files_free"
 _TICKS = "rd_ticks wr_ticks tot_ticks rq_ticks major minor"
+
+_LONGS = {
+    4: "pswpin/s pswpout/s",
+    5: "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s pgprom/s pgdem/s",
+    19: (
+        "imsg/s omsg/s iech/s iechr/s oech/s oechr/s itm/s itmr/s otm/s otmr/s"
+        " iadrmk/s iadrmkr/s oadrmk/s oadrmkr/s"
+    ),
+    20: (
+        "ierr/s oerr/s idstunr/s odstunr/s itmex/s otmex/s iparmpb/s oparmpb/s isrcq/s osrcq/s"
+        " iredir/s oredir/s"
+    ),
+    21: "active/s passive/s iseg/s oseg/s",
+    22: "atmptf/s estres/s retrseg/s isegerr/s orsts/s",
+    23: "idgm/s odgm/s noport/s idgmerr/s",
+    27: (
+        "imsg6/s omsg6/s iech6/s iechr6/s oechr6/s igmbq6/s igmbr6/s ogmbr6/s igmbrd6/s ogmbrd6/s"
+        " irtsol6/s ortsol6/s irtad6/s inbsol6/s onbsol6/s inbad6/s onbad6/s"
+    ),
+    28: (
+        "ierr6/s idtunr6/s odtunr6/s itmex6/s otmex6/s iprmpb6/s oprmpb6/s"
+        " iredir6/s oredir6/s ipck2b6/s opck2b6/s"
+    ),
+    29: "idgm6/s odgm6/s noport6/s idgmer6/s",
+    30: "frequency",
+}
+"""Structures of unsigned longs alone, in all generations."""
+
+_INTS = {
+    14: "call/s retrans/s read/s write/s access/s getatt/s",
+    15: "scall/s badcall/s packet/s udp/s tcp/s hit/s miss/s sread/s swrite/s saccess/s sgetatt/s",
+    16: "totsck tcpsck tcp-tw udpsck rawsck ip-frag",
+    24: "tcp6sck udp6sck raw6sck ip6-frag",
+    39: "total/s dropd/s squeezd/s rx_rps/s flw_lim/s blg_len",
+}
+"""Structures of u32 alone, in all generations."""
+
+_GROWN = {
+    17: "irec/s fwddgm/s idel/s orq/s asmrq/s asmok/s fragok/s fragcrt/s",
+    18: "ihdrerr/s iadrerr/s iukwnpr/s idisc/s odisc/s onort/s asmf/s fragf/s",
+    25: "irec6/s fwddgm6/s idel6/s orq6/s asmrq6/s asmok6/s imcpck6/s omcpck6/s fragok6/s fragcr6/s",
+    26: (
+        "ihdrer6/s iadrer6/s iukwnp6/s i2big6/s idisc6/s odisc6/s inort6/s onort6/s asmf6/s fragf6/s"
+        " itrpck6/s"
+    ),
+}
+"""Structures of unsigned longs up to revision 0x8a, of u64 from 0x8b on."""
 
 
 class CountedStruct(NamedTuple):
@@ -127,12 +107,13 @@ class CountedStruct(NamedTuple):
 
 
 _COUNTED: dict[int, tuple[CountedStruct, ...]] = {
+    **{kind: (CountedStruct((0x8A,), longs=names),) for kind, names in _LONGS.items()},
+    **{kind: (CountedStruct((0x8A,), ints=names),) for kind, names in _INTS.items()},
+    **{kind: (CountedStruct((0x8B, 0x8C), names),) for kind, names in _GROWN.items()},
     1: (CountedStruct((0x8A, 0x8B), _CPU),),
     2: (CountedStruct((0x8A, 0x8B), "cswch/s", "proc/s"),),
     3: (CountedStruct((0x8A, 0x8B), "intr/s"), CountedStruct((0x8C,), ints="intr/s", tail="name:8")),
-    4: (CountedStruct((0x8A,), longs="pswpin/s pswpout/s"),),
-    5: (CountedStruct((0x8A,), longs=_PAGING),),
-    6: (CountedStruct((0x8B,), _IO),),
+    6: (CountedStruct((0x8B,), f"{_IO_TOTALS} dtps bdscd/s"),),
     7: (CountedStruct((0x8A, 0x8B), _MEMORY),),
     8: (CountedStruct((0x8A, 0x8B), _KTABLES),),
     9: (CountedStruct((0x8B, 0x8C), "runq-sz blocked plist-sz", ints=_LOADS),),
@@ -144,23 +125,6 @@ _COUNTED: dict[int, tuple[CountedStruct, ...]] = {
     ),
     12: (CountedStruct((0x8C, 0x8D), _NETWORK, ints="speed", tail="name:16 duplex:1"),),
     13: (CountedStruct((0x8B, 0x8C), _ERRORS, tail="name:16"),),
-    14: (CountedStruct((0x8A,), ints=_NFS),),
-    15: (CountedStruct((0x8A,), ints=_NFSD),),
-    16: (CountedStruct((0x8A,), ints=_SOCKETS),),
-    17: (CountedStruct((0x8B, 0x8C), _IP),),
-    18: (CountedStruct((0x8B, 0x8C), _IP_ERRORS),),
-    19: (CountedStruct((0x8A,), longs=_ICMP),),
-    20: (CountedStruct((0x8A,), longs=_ICMP_ERRORS),),
-    21: (CountedStruct((0x8A,), longs=_TCP),),
-    22: (CountedStruct((0x8A,), longs=_TCP_ERRORS),),
-    23: (CountedStruct((0x8A,), longs=_UDP),),
-    24: (CountedStruct((0x8A,), ints=_SOCKETS6),),
-    25: (CountedStruct((0x8B, 0x8C), _IP6),),
-    26: (CountedStruct((0x8B, 0x8C), _IP6_ERRORS),),
-    27: (CountedStruct((0x8A,), longs=_ICMP6),),
-    28: (CountedStruct((0x8A,), longs=_ICMP6_ERRORS),),
-    29: (CountedStruct((0x8A,), longs=_UDP6),),
-    30: (CountedStruct((0x8A,), longs="frequency"),),
     31: (CountedStruct((0x8A,), "rpm lowest", tail="chip:20", quad_code="f8"),),
     32: (CountedStruct((0x8A,), "degC lowest highest", tail="chip:20", quad_code="f8"),),
     33: (CountedStruct((0x8A,), "inV lowest highest", tail="chip:20", quad_code="f8"),),
@@ -169,7 +133,6 @@ _COUNTED: dict[int, tuple[CountedStruct, ...]] = {
     36: (CountedStruct((0x8A,), ints="bus vendor product_number power", tail="manufacturer:24 product:48"),),
     37: (CountedStruct((0x8A, 0x8B), _FS, tail="name:128 mountpoint:128"),),
     38: (CountedStruct((0x8A,), longs=_FC, tail="name:16"),),
-    39: (CountedStruct((0x8A,), ints=_SOFTNET),),
     40: (CountedStruct((0x8A,), "%scpu", "%scpu-10 %scpu-60 %scpu-300"),),
     41: (CountedStruct((0x8A,), "%sio %fio", "%sio-10 %sio-60 %sio-300 %fio-10 %fio-60 %fio-300"),),
     42: (CountedStruct((0x8A,), "%smem %fmem", "%smem-10 %smem-60 %smem-300 %fmem-10 %fmem-60 %fmem-300"),),
@@ -186,12 +149,13 @@ def _sensor(chip_at: int, names: str) -> tuple[FieldRun, ...]:
 
 
 _PLACED: dict[tuple[int, int], tuple[FieldRun, ...]] = {
+    **{(kind, 0x8A): (FieldRun("ulong", 0, 8, names),) for kind, names in (_LONGS | _GROWN).items()},
+    **{(kind, 0x8A): (FieldRun("u4", 0, 4, names),) for kind, names in _INTS.items()},
+    **{(kind, 0x8B): (FieldRun("u8", 0, 16, names),) for kind, names in _GROWN.items()},
     (1, 0x8A): (FieldRun("u8", 0, 16, _CPU),),
     (2, 0x8A): (FieldRun("u8", 0, 16, "cswch/s"), FieldRun("ulong", 16, 8, "proc/s")),
     (3, 0x8A): (FieldRun("u8", 0, 16, "intr/s"),),
-    (4, 0x8A): (FieldRun("ulong", 0, 8, "pswpin/s pswpout/s"),),
-    (5, 0x8A): (FieldRun("ulong", 0, 8, _PAGING),),
-    (6, 0x8B): (FieldRun("u8", 0, 8, " ".join(_IO.split()[:5])),),
+    (6, 0x8B): (FieldRun("u8", 0, 8, _IO_TOTALS),),
     (7, 0x8A): (FieldRun("ulong", 0, 8, _MEMORY),),
     (8, 0x8A): (FieldRun("u4", 0, 4, _KTABLES),),
     (9, 0x8A): (FieldRun("ulong", 0, 8, "runq-sz"), FieldRun("u4", 8, 4, f"{_LOADS} plist-sz")),
@@ -217,27 +181,6 @@ _PLACED: dict[tuple[int, int], tuple[FieldRun, ...]] = {
     ),
     (13, 0x8A): (FieldRun("ulong", 0, 8, _ERRORS), _name(72)),
     (13, 0x8B): (FieldRun("u8", 0, 16, _ERRORS), _name(144)),
-    (14, 0x8A): (FieldRun("u4", 0, 4, _NFS),),
-    (15, 0x8A): (FieldRun("u4", 0, 4, _NFSD),),
-    (16, 0x8A): (FieldRun("u4", 0, 4, _SOCKETS),),
-    (17, 0x8A): (FieldRun("ulong", 0, 8, _IP),),
-    (17, 0x8B): (FieldRun("u8", 0, 16, _IP),),
-    (18, 0x8A): (FieldRun("ulong", 0, 8, _IP_ERRORS),),
-    (18, 0x8B): (FieldRun("u8", 0, 16, _IP_ERRORS),),
-    (19, 0x8A): (FieldRun("ulong", 0, 8, _ICMP),),
-    (20, 0x8A): (FieldRun("ulong", 0, 8, _ICMP_ERRORS),),
-    (21, 0x8A): (FieldRun("ulong", 0, 8, _TCP),),
-    (22, 0x8A): (FieldRun("ulong", 0, 8, _TCP_ERRORS),),
-    (23, 0x8A): (FieldRun("ulong", 0, 8, _UDP),),
-    (24, 0x8A): (FieldRun("u4", 0, 4, _SOCKETS6),),
-    (25, 0x8A): (FieldRun("ulong", 0, 8, _IP6),),
-    (25, 0x8B): (FieldRun("u8", 0, 16, _IP6),),
-    (26, 0x8A): (FieldRun("ulong", 0, 8, _IP6_ERRORS),),
-    (26, 0x8B): (FieldRun("u8", 0, 16, _IP6_ERRORS),),
-    (27, 0x8A): (FieldRun("ulong", 0, 8, _ICMP6),),
-    (28, 0x8A): (FieldRun("ulong", 0, 8, _ICMP6_ERRORS),),
-    (29, 0x8A): (FieldRun("ulong", 0, 8, _UDP6),),
-    (30, 0x8A): (FieldRun("ulong", 0, 8, "frequency"),),
     (31, 0x8A): _sensor(16, "rpm lowest"),
     (32, 0x8A): _sensor(24, "degC lowest highest"),
     (33, 0x8A): _sensor(24, "inV lowest highest"),
@@ -250,10 +193,8 @@ _PLACED: dict[tuple[int, int], tuple[FieldRun, ...]] = {
     ),
     (37, 0x8A): (FieldRun("u8", 0, 16, _FS), _name(80, 72)),
     (38, 0x8A): (FieldRun("ulong", 0, 8, _FC), _name(32)),
-    (39, 0x8A): (FieldRun("u4", 0, 4, _SOFTNET),),
 }
 
-_IO_TOTALS = " ".join(_IO.split()[:5])
 _IO_BY_SIZE = {20: (FieldRun("u4", 0, 4, _IO_TOTALS),), 80: (FieldRun("u8", 0, 16, _IO_TOTALS),)}
 _FS_WITH_MOUNTPOINT = (FieldRun("u8", 0, 16, _FS), _name(80, 128), FieldRun("S128", 208, 128, "mountpoint"))
 

@@ -157,7 +157,7 @@ class _Base:
             self._host,
             self._time[rows.record],
             rows.seconds,
-            np.full(len(rows.record), self._number, dtype=np.int64),
+            self._number,
             rows.record - 1,
         )
         return Table.of_columns(front | dict(rows.words) | dict(rows.numbers), len(rows.record))

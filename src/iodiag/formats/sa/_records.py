@@ -265,16 +265,8 @@ class _Pass:
         if not is_moment(time) and not (self.header.old and kind == _COMMENT):
             raise _DamagedError(f"a record with an impossible time ({time} seconds since 1970)")
         self._bytes(at, self.header.record_size)
-        seconds_of_day = hour * 3600 + minute * 60 + second
-        return Record(
-            at,
-            values["uptime"],
-            values.get("uptime_one", 0),
-            time,
-            kind,
-            seconds_of_day,
-            bool(values.get("extra")),
-        )
+        clocks = values["uptime"], values.get("uptime_one", 0), time
+        return Record(at, *clocks, kind, hour * 3600 + minute * 60 + second, bool(values.get("extra")))
 
     def _restart(self, at: int) -> int:
         header = self.header

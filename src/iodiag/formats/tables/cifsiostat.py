@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 
 from iodiag.formats.raw_columns.iostat import DIRECTION, UNIT
+from iodiag.formats.tables._items import layout_of_items
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
+from iodiag.model.units import KB_PER_BYTE
 
 _EXAMPLE = """\
 Filesystem                    rkB/s        wkB/s    rops/s    wops/s         fo/s         fc/s         fd/s
@@ -17,10 +19,8 @@ Filesystem                    rkB/s        wkB/s    rops/s    wops/s         fo/
 """
 _BYTES = re.compile(r"([rw])(k|M|G|)B/s")
 _OPERATIONS = {
-    "rops/s": "reads_per_s",
-    "rop/s": "reads_per_s",
-    "wops/s": "writes_per_s",
-    "wop/s": "writes_per_s",
+    **dict.fromkeys(("rops/s", "rop/s"), "reads_per_s"),
+    **dict.fromkeys(("wops/s", "wop/s"), "writes_per_s"),
     "fo/s": "opens_per_s",
     "fc/s": "closes_per_s",
     "fd/s": "deletes_per_s",
@@ -30,23 +30,9 @@ _NAMES = ("Filesystem:", "Filesystem")
 
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of the header of shares."""
-    is_last = words[-1] in _NAMES
-    if "fo/s" not in words or not (is_last or words[0] in _NAMES):
+    if "fo/s" not in words:
         return None
-    columns = [column_of(word) for word in (words[:-1] if is_last else words[1:])]
-    known = tuple(column for column in columns if column is not None)
-    if len(known) < len(columns):
-        return None
-    return Layout(
-        format=FORMAT.id,
-        name="cifsiostat",
-        family="cifs_mounts",
-        columns=known,
-        key="mount",
-        key_at="last" if is_last else "first",
-        clock="line",
-        place=0,
-    )
+    return layout_of_items(words, _NAMES, column_of, Layout(FORMAT.id, FORMAT.id, "cifs_mounts", (), "mount"))
 
 
 def column_of(word: str) -> LayoutColumn | None:
@@ -56,7 +42,7 @@ def column_of(word: str) -> LayoutColumn | None:
     match = _BYTES.fullmatch(word)
     if match is None:
         return None
-    factor = UNIT[f"{match[2]}B"] if match[2] else 1 / 1024
+    factor = UNIT[f"{match[2]}B"] if match[2] else KB_PER_BYTE
     return LayoutColumn(word, f"{DIRECTION[match[1]]}_kb_per_s", factor, is_size=True)
 
 

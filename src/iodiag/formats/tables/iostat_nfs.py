@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from iodiag.formats.raw_columns.iostat import DIRECTION, UNIT
+from iodiag.formats.tables._items import layout_of_items
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 
 _EXAMPLE = """\
@@ -18,18 +19,16 @@ nas1:/export/home           2048.00       512.00         0.00         0.00      
 """
 _BYTES = re.compile(r"([rw])(Blk|kB|MB)_(nor|dir|svr)/s")
 _WAY = {"nor": "buffered_", "dir": "direct_", "svr": ""}
+_NAMES = ("Filesystem:", "Filesystem", "Device:")
 _OPERATIONS = {"ops/s": "ops_per_s", "rops/s": "reads_per_s", "wops/s": "writes_per_s"}
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of the header of mounts; 7.0 calls its first column Device."""
-    if words[0] not in ("Filesystem:", "Filesystem", "Device:") or len(words) < 3:
+    if words[-1] in _NAMES or len(words) < 3 or not any(map(_BYTES.fullmatch, words)):
         return None
-    columns = [_column(word) for word in words[1:]]
-    known = tuple(column for column in columns if column is not None)
-    if len(known) < len(columns) or not any(_BYTES.fullmatch(word) for word in words):
-        return None
-    return Layout("iostat", "iostat -n", "nfs_mounts", known, key="mount", clock="line", place=1)
+    shape = Layout("iostat", "iostat -n", "nfs_mounts", (), "mount", place=1)
+    return layout_of_items(words, _NAMES, _column, shape)
 
 
 def _column(word: str) -> LayoutColumn | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from iodiag.formats.raw_columns.iostat import UNIT
+from iodiag.formats.tables._items import layout_of_items
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 
 _EXAMPLE = """\
@@ -30,23 +31,7 @@ _NAMES = ("Tape:", "Tape")
 
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of the header of drives."""
-    is_last = words[-1] in _NAMES
-    if not (is_last or words[0] in _NAMES):
-        return None
-    columns = [column_of(word) for word in (words[:-1] if is_last else words[1:])]
-    known = tuple(column for column in columns if column is not None)
-    if not known or len(known) < len(columns):
-        return None
-    return Layout(
-        format=FORMAT.id,
-        name="tapestat",
-        family="tapes",
-        columns=known,
-        key="tape",
-        key_at="last" if is_last else "first",
-        clock="line",
-        place=0,
-    )
+    return layout_of_items(words, _NAMES, column_of, Layout(FORMAT.id, FORMAT.id, "tapes", (), "tape"))
 
 
 def column_of(word: str) -> LayoutColumn | None:

@@ -18,29 +18,15 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
  2  0      0 1413456   1408  23048    0    0   685     4  348  256 13 51 32  4  0
 """
 
-_COLUMNS = {
-    "r": ("queue", "run_queue"),
-    "b": ("queue", "blocked"),
-    "w": ("queue", None),
-    "swpd": ("swap", "used_kb"),
-    "free": ("memory", "free_kb"),
-    "buff": ("memory", "buffers_kb"),
-    "cache": ("memory", "cached_kb"),
-    "inact": ("memory", "inactive_kb"),
-    "active": ("memory", "active_kb"),
-    "si": ("swapping", "swap_in_kb_per_s"),
-    "so": ("swapping", "swap_out_kb_per_s"),
-    "bi": ("paging", "pgpgin_kb_per_s"),
-    "bo": ("paging", "pgpgout_kb_per_s"),
-    "in": ("system", "interrupts_per_s"),
-    "cs": ("system", "context_switches_per_s"),
-    "us": ("cpu", "user_pct"),
-    "sy": ("cpu", "system_pct"),
-    "id": ("cpu", "idle_pct"),
-    "wa": ("cpu", "iowait_pct"),
-    "st": ("cpu", "steal_pct"),
-    "gu": ("cpu", None),  # already part of us
-}
+# the guests' share of the CPU's time (gu) is already part of us
+_WORDS = """
+r=queue.run_queue b=queue.blocked w=queue. swpd=swap.used_kb free=memory.free_kb buff=memory.buffers_kb
+cache=memory.cached_kb inact=memory.inactive_kb active=memory.active_kb si=swapping.swap_in_kb_per_s
+so=swapping.swap_out_kb_per_s bi=paging.pgpgin_kb_per_s bo=paging.pgpgout_kb_per_s in=system.interrupts_per_s
+cs=system.context_switches_per_s us=cpu.user_pct sy=cpu.system_pct id=cpu.idle_pct wa=cpu.iowait_pct
+st=cpu.steal_pct gu=cpu.
+"""
+_COLUMNS = {word: target.split(".") for word, target in (pair.split("=") for pair in _WORDS.split())}
 _ZONE = re.compile(r"[A-Z]{2,5}|[+-]\d{2,4}|timestamp-*")
 _HEADERS = (
     "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
@@ -60,13 +46,13 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     unknown = tuple(word for word in values if word not in _COLUMNS)
     if 2 * len(unknown) > len(values) or len(set(values)) < len(values):
         return None
-    found = [_COLUMNS.get(word, ("queue", None)) for word in values]
+    found = [_COLUMNS.get(word, ("queue", "")) for word in values]
     return Layout(
         format="vmstat",
         name=f"vmstat, {len(values)} columns",
         family="queue",
         columns=tuple(
-            LayoutColumn(word, column, 1.0, family)
+            LayoutColumn(word, column or None, 1.0, family)
             for word, (family, column) in zip(values, found, strict=True)
         ),
         clock="tail" if has_clock else "none",

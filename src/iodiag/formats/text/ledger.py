@@ -188,7 +188,7 @@ def _may_be_ours(words: Sequence[str], widths: Collection[int]) -> bool:
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
     """The original lines by class. What cleaning left nothing of is noise."""
     kept = ~text.is_blank
-    is_solid = kept if text.data is source.data else _solid_lines(source.data)
+    is_solid = kept if text.data is source.data else solid_lines(source.data)
     if text.spans is None:
         counts = np.bincount(classes[kept], minlength=len(LINE_CLASSES))
     else:
@@ -214,7 +214,7 @@ def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
     )
 
 
-def _solid_lines(data: bytes) -> Bools:
+def solid_lines(data: bytes) -> Bools:
     """Whether each line holds more than blanks."""
     if not data:
         return np.zeros(0, dtype=np.bool_)

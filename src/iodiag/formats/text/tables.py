@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from iodiag.formats.front_columns import front_columns
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import OF_THE_MOMENT, Timing
 from iodiag.model.capture import ParseNote, SampleTable
-from iodiag.table.table import Bools, Column, Ints, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Bools, Ints, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -113,16 +114,16 @@ def _frames(
     size = len(rows.lines[places])
     tables: dict[str, Table] = {}
     for family in _families(rows):
-        data: dict[str, Column] = {
-            "source": Texts.same(front.name, size),
-            "line": front.numbers[rows.lines[places]],
-            "host": _hosts(front, rows.block[places]),
-            "time": _time(front, timing, places, family in aware),
-            "interval_s": timing.interval[places],
-            "segment": timing.segment[places],
-            "report": timing.report[places],
-            "since_boot": timing.since_boot[places] & (family not in OF_THE_MOMENT),
-        }
+        data = front_columns(
+            front.name,
+            front.numbers[rows.lines[places]],
+            _hosts(front, rows.block[places]),
+            _time(front, timing, places, family in aware),
+            timing.interval[places],
+            timing.segment[places],
+            timing.report[places],
+            timing.since_boot[places] & (family not in OF_THE_MOMENT),
+        )
         if len(front.phases) > 1:
             data["phase"] = front.phase_of[rows.block[places]]
             data["phase_label"] = Texts.coded(front.phase_of[rows.block[places]], front.phases)

@@ -118,13 +118,14 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     for at, one in enumerate(shown):
         values = total_of(one, column, directions)
         pairs = zip(values, is_inside(one, finding), strict=False)
-        typical = _median(value for value, is_in in pairs if is_in and value > 0)
+        typical = _median(value for value, is_in in pairs if is_in and (value > 0 or finding.samples))
         drawn = line(label_of(one.name), _axis(one, has_clock), values, at, room)
         lines.append(replace(drawn, typical=typical))
     window = _window(finding, shown[0], _axis(shown[0], has_clock))
     names = ", ".join(label_of(one.name) for one in shown)
     chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
-    return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median while at work.")
+    when = "in that stretch" if finding.samples else "while at work"
+    return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median {when}.")
 
 
 def _title(column: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ SMART / Health Information; Pinheiro et al., "Failure Trends in a Large Disk Dri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from iodiag.analysis.host.disk_health import Disk, disk_reports
@@ -35,7 +36,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         values = {name: value for fact in facts for name, value in fact.values.items()}
         failing, counted = shown(values, FAILING), shown(values, _much(values, limits))
         if failing or counted:
-            yield _finding(disk, facts, values, failing, counted)
+            # a disk that nothing names must not explain what another one does
+            is_sure = bool(failing) and bool(disk.device or not view.devices)
+            yield _finding(disk, facts, values, failing or counted, is_sure)
         else:
             yield RULE.clear("it reports no failure", *((disk.device,) if disk.device else ()))
     if not reports:
@@ -49,21 +52,37 @@ def _much(values: Mapping[str, float | str], limits: Limits) -> list[str]:
     return [name for name, value in least.items() if float(values.get(name, 0)) >= value]
 
 
+def _commands(disk: Disk, values: Mapping[str, float | str]) -> tuple[str, ...]:
+    """What reads the disk's own counters: behind a controller its node is that of a volume."""
+    through, tool = disk.behind, ""
+    if place := re.fullmatch(r"controller (\d+) disk (\d*):(\d+)", disk.behind):
+        enclosure = f"/e{place[2]}" if place[2] else ""
+        tool = f"storcli64 /c{place[1]}{enclosure}/s{place[3]} show all"
+        through = f"megaraid,{values['device_id']}" if "device_id" in values else ""
+    elif place := re.fullmatch(r"controller (\d+) disk ([\w:]+)", disk.behind):
+        through, tool = "", f"ssacli ctrl slot={place[1]} pd {place[2]} show detail"
+    if not disk.behind:
+        return RULE.confirm
+    own = f"smartctl -x -d {through} /dev/{disk.device or 'bus/0'}" if through else "smartctl --scan"
+    return (*filter(None, (own, tool)), RULE.confirm[-1])
+
+
 def _finding(
-    disk: Disk, facts: list[Fact], values: Mapping[str, float | str], failing: list[str], counted: list[str]
+    disk: Disk, facts: list[Fact], values: Mapping[str, float | str], told: list[str], is_sure: bool
 ) -> Finding:
     said = {**values, "disk": disk.name}
+    failing = shown(values, FAILING)
     over = "" if failing else " over its life"
     return RULE.finding(
-        # a disk that nothing names must not explain what another one does
-        severity="warning" if failing and disk.device else "notice",
+        severity="warning" if is_sure else "notice",
         confidence="high" if failing else "medium",
         devices=(disk.device,) if disk.device else (),
-        summary=say("{disk} reports" + over + " " + ", ".join((failing or counted)[:3]) + ".", said),
+        summary=say("{disk} reports" + over + " " + ", ".join(told[:3]) + ".", said),
         evidence=tuple(cite_fact(fact) for fact in facts),
         refutes=("a newer listing without these", "an entry of the kernel's log that blames another part"),
         cannot_know=("when it counted them: a second listing some minutes later shows what still grows",),
-        remedy=(_CABLE, *RULE.remedy) if any("{crc_errors" in text for text in counted) else RULE.remedy,
+        confirm=_commands(disk, values),
+        remedy=(_CABLE, *RULE.remedy) if any("{crc_errors" in text for text in told) else RULE.remedy,
     )
 
 

@@ -1,14 +1,17 @@
 """Cache flushes are slow.
 
 What it detects: a mean flush latency of 5 ms and more (possible), 10 ms and more (likely), over at
-least 50 flushes at one a second or more; fewer, from 10 on, where one is under way 80 % of the time.
+least 50 flushes at one a second or more; fewer, from 10 on, where one is under way 80 % of the time. And,
+from one flush on, five seconds and more in which a busy device completes nothing, with a flush under way for
+half of that time: work stands still until the cache is written.
 
 Why it matters: each fsync, and with it each durable commit, takes at least one flush.
 
 When it is wrong: a flush that waits behind another one takes up to twice as long as the device's
 own, so that 10 ms can be a device of 5. A spinning disk without a protected cache needs about one
 turn (8 ms at 7200 rpm) and a seek, and cannot be faster. Flushes of md and dm are not counted;
-they show on the disks below. Nobody may be waiting for these flushes.
+they show on the disks below. Nobody may be waiting for these flushes. A device that hangs holds a flush as
+long as it hangs: the kernel's log would tell.
 
 References: iostat(1), f/s and f_await; Documentation/block/writeback_cache_control.rst; etcd's
 hardware guide (99 % of log syncs below 10 ms).
@@ -21,15 +24,17 @@ from itertools import groupby
 from typing import NamedTuple
 
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.host.waiting import is_unfelt
+from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 
 class Slow(NamedTuple):
@@ -47,12 +52,20 @@ class Slow(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding for all disks whose flushes are alike slow, the slowest first."""
-    slow = [found for series in view.devices if (found := _judge(view, series, limits))]
+    still = {
+        series.name: stalls
+        for series in view.devices
+        if (stalls := [one for one in stalls_of(series) if one.is_flush and one.seconds >= limits.still])
+    }
+    for name, stalls in still.items():
+        yield _standstill(view, name, stalls)
+    rest = [series for series in view.devices if series.name not in still]
+    slow = [found for series in rest if (found := _judge(view, series, limits))]
     slow.sort(key=lambda found: (found.severity, found.confidence, -found.wait))
     for _, group in groupby(slow, key=lambda found: (found.severity, found.confidence)):
         yield _finding(tuple(group))
     names = {found.series.name for found in slow}
-    others = [series for series in view.devices if series.name not in names]
+    others = [series for series in rest if series.name not in names]
     # the kernel counts no flush of a layer that passes bios on
     uncounted = {
         one.name for one in others if one.is_stacked and not (one.samples.floats("flushes_per_s") > 0).any()
@@ -62,6 +75,50 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if uncounted:
         reason = "it counts no flush, as layers above the disks do: the disks below it would tell"
         yield RULE.undetermined(reason, *sorted(uncounted))
+
+
+def _standstill(view: View, name: str, stalls: list[Stall]) -> Finding:
+    """A finding of a device that completed nothing while its cache was flushed."""
+    rows = stacked([one.rows for one in stalls])
+    ends = stacked([one.release for one in stalls if one.release is not None])
+    values: Values = {
+        "device": name,
+        "count": len(stalls),
+        "seconds": max(one.seconds for one in stalls),
+        "samples": len(rows),
+        "util": weighted.mean(rows, "util_pct"),
+        "flush": float(ends.floats("flush_await_ms").max()) / 1000,
+    }
+    often = " {count} times, the longest" if len(stalls) > 1 else ""
+    text = "nothing was completed in {samples} samples, {util:.0f} % busy"
+    said = "the samples that end it book flushes that took up to {flush:.1f} s"
+    return RULE.finding(
+        severity="notice" if is_unfelt(view, rows) else "warning",
+        confidence="high" if len(stalls) > 1 else "medium",
+        devices=(name,),
+        **time_fields(rows),
+        title="The device completed no request while its cache was flushed",
+        summary=say(
+            f"{{device}} completed no request{often} for {{seconds:.0f}} s, {{util:.0f}} % busy: it flushed "
+            "its cache, for {flush:.1f} s.",
+            values,
+        ),
+        evidence=(cite(rows, text, values), cite(ends, said, values, worst="flush_await_ms")),
+        remedy=(
+            "Let less pile up between flushes: lower vm.dirty_background_bytes and vm.dirty_bytes, and give "
+            "bulk writers less weight (ionice -c 3, io.weight).",
+            *RULE.remedy[:2],
+        ),
+        confirm=(
+            "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
+            "grep -E 'Dirty|Writeback' /proc/meminfo",
+            "cat /sys/block/DEVICE/queue/write_cache",
+        ),
+        refutes=(
+            "timeouts and resets of that minute in the kernel's log: then it hung, and the flush with it",
+        ),
+        cannot_know=("how much its cache held: the counters do not show it",),
+    )
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
@@ -125,6 +182,7 @@ def _of(found: Slow) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="flush-latency",
+    explains=("io-standstill",),
     title="Cache flushes are slow",
     why="Every fsync waits for one, so they bound how fast anything durable can be.",
     remedy=(
@@ -148,6 +206,7 @@ RULE = Rule(
         ),
         "always": Threshold(80, "%", "time in flush that makes few of them tell", "commits queue then"),
         "fewest": Threshold(10, "flushes", "flushes that tell then", "the mean of ten is good to a third"),
+        "still": Threshold(5, "s", "shortest standstill", "as hung-io has it"),
         "stalled": Threshold(40, "%", "time in flush that costs", "below it commits wait for something else"),
     },
     confirm=(

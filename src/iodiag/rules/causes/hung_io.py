@@ -10,7 +10,7 @@ Why it matters: everything that needed the device stood still: a command that ti
 firmware that paused.
 
 When it is wrong: a cache flush that writes back hundreds of megabytes looks the same; where flushes are
-counted and fill the stall, repeatedly, flush-latency is the rule that tells, and where they are not, writes
+counted and fill the stall, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
 in the whole capture may have a stuck counter. One request in flight in one short sample is a warning until
 the next sample shows it again.
@@ -42,12 +42,10 @@ from iodiag.table.table import Table, stacked
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that answered nothing for a while."""
     for series in view.devices:
-        found = [stall for stall in stalls_of(series) if _is_hang(view, series, stall, limits)]
-        flushes = [stall for stall in found if stall.is_flush]
-        others = [stall for stall in found if not stall.is_flush]
-        if len(flushes) >= 2:
-            yield RULE.clear("it was silent while its cache was flushed, again and again", series.name)
-        elif len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
+        stalls = list(stalls_of(series))
+        found = [stall for stall in stalls if not stall.is_flush and _is_hang(view, series, stall, limits)]
+        longest = max((stall.seconds for stall in stalls), default=0.0)
+        if len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
             reason = (
                 "it was silent under writes, again and again: flushes of its cache, which are not counted "
                 "here, look the same; f/s and f_await of iostat -x would settle it"
@@ -57,11 +55,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
             yield RULE.undetermined(reason, series.name)
         elif found:
-            yield _finding(view, series, others or flushes, limits)
-        elif short := [stall for stall in stalls_of(series) if _is_usual(series, stall)]:
-            seconds = max(stall.seconds for stall in short)
+            yield _finding(view, series, found, limits)
+        elif any(stall.is_flush for stall in stalls):
             reason = (
-                f"it completed nothing for {seconds:.0f} s, no longer than its requests took in other samples"
+                f"it completed nothing for {longest:.0f} s while its cache was flushed; the kernel's log of "
+                "that time would tell of a hang"
+            )
+            yield RULE.undetermined(reason, series.name)
+        elif any(_is_usual(series, stall) for stall in stalls):
+            reason = (
+                f"it completed nothing for {longest:.0f} s, no longer than its requests took in other samples"
+            )
+            yield RULE.undetermined(reason, series.name)
+        elif longest >= limits.least_seconds:
+            reason = (
+                f"it was busy and completed nothing for {longest:.0f} s, but no request that ended then had "
+                "waited as long: the kernel's log of that time would tell"
             )
             yield RULE.undetermined(reason, series.name)
         elif latest := late_answer_ms(series, limits.late):

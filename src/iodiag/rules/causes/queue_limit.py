@@ -39,7 +39,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(say(_STEADY, {"depth": depth, "device": series.name}), series.name)
             continue
         if pinned is None:
-            yield RULE.clear("its queue is not pinned at one depth", series.name)
+            levels = (level for kind in load_levels(series) for level in kind)
+            if any(len(level.places) >= limits.least_samples for level in levels):
+                yield RULE.clear("its queue is not pinned at one depth", series.name)
+            else:
+                yield RULE.undetermined(say(_BRIEF, limits.as_dict()), series.name)
             continue
         level, alone = pinned
         client = _client(view, level, limits)
@@ -60,6 +64,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(reason, series.name)
 
 
+_BRIEF = "no load lasts for {least_samples:.0f} samples: whether its queue stays at one depth does not show"
 _STEADY = (
     "its depth stays at {depth}, and nothing says what one request alone takes: the program's own depth and "
     "/sys/block/{device}/queue/nr_requests would tell whose limit it is"

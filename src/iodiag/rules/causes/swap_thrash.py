@@ -10,7 +10,8 @@ MB/s, where tasks wait for it: swapping both ways is nearly all that is paged an
 a task is blocked, or it is a third and most of the CPUs' time is iowait. Both ways means that a fifth of
 what is swapped comes back; pages that only leave are no shortage where more memory is free or cache than
 lies in swap, and pages that only come back are one where they are nearly all that is paged, tasks wait, and
-there is no such room.
+there is no such room. Pages that come back all the time are a note where swap holds twice what is free or
+cache; so are pages that leave while more memory than they take is free throughout, which is no shortage.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -28,7 +29,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.swapping import has_room, page_traffic, room_kb, swap_devices, swap_used_kb, swapped
+from iodiag.analysis.host.swapping import (
+    beside,
+    has_room,
+    page_traffic,
+    room_kb,
+    swap_devices,
+    swap_used_kb,
+    swapped,
+)
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
@@ -63,7 +72,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if len(rows) >= FEW or _is_large(rows, limits) or is_felt or "swapping" in view.average_only:
             yield _finding(view, rows, len(frame), limits)
             return
-    yield _quiet(view, frame, len(rows), limits)
+    yield (
+        _overcommitted(view, frame, limits)
+        or _unprompted(view, frame, limits)
+        or _quiet(view, frame, len(rows), limits)
+    )
 
 
 def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
@@ -115,6 +128,79 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
     both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
     return np.asarray(enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame)))
+
+
+def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
+    """Pages that come back all the time from swap which holds more than memory could: no end of it."""
+    back, room = frame.floats("in_kb"), room_kb(view, frame)
+    is_more = swap_used_kb(view, frame) > limits.beyond * room
+    rows = frame[is_more & (back > 0)]
+    is_steady = len(rows) >= max(FEW, limits.steady / 100 * len(frame)) and is_more[-1]
+    if "swapping" in view.average_only or not is_steady or np.mean(back) < limits.back:
+        return None
+    values: Values = {"in": float(np.mean(back)), "count": len(rows), "samples": len(frame)}
+    values |= {"out": weighted.mean(frame, "out_kb")}
+    values |= {
+        "used": float(swap_used_kb(view, rows)[-1]) / KB_PER_GB,
+        "room": float(room_kb(view, rows)[-1]) / KB_PER_GB,
+    }
+    text = "{used:.1f} GB lie in swap, {room:.1f} GB of memory are free or cache, and pages come back "
+    text += f"{in_samples(len(frame))} ({{in}} kB/s, and {{out}} kB/s go out)"
+    return _noted(
+        "Memory is overcommitted: programs work on pages that lie in swap",
+        say(f"More lies in swap than memory could take: {text}.", values),
+        cite(rows, text, values, worst="in_kb"),
+        rows,
+        RULE.remedy,
+    )
+
+
+def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
+    """Pages that went out for good while more memory than they took was free throughout: no shortage."""
+    rows = frame[frame.floats("out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
+    if len(rows) < FEW or weighted.mean(rows, "in_kb") >= limits.turns / 100 * weighted.mean(rows, "out_kb"):
+        return None
+    sent = float(np.sum(rows.floats("out_kb") * weighted.seconds_or_one(rows)))
+    free, used = beside(view, "memory", "free_kb", rows), swap_used_kb(view, rows)
+    is_free = free > limits.free / 100 * room_kb(view, rows)
+    if not (is_free.all() and np.min(free) > max(sent, float(np.ptp(used)))):
+        return None
+    values: Values = {"sent": sent / 1024, "free": float(np.min(free)) / 1024, "count": len(rows)}
+    values["samples"] = len(frame)
+    text = f"{{sent:.0f}} MB went to swap {in_samples(len(frame))} though at least {{free:.0f}} MB were free"
+    return _noted(
+        "Pages go to swap though memory is free",
+        say(f"{text}: this is no shortage of memory.", values),
+        cite(rows, text, values, worst="out_kb"),
+        rows,
+        (
+            "Look why pages are reclaimed while memory is free: a zone or node that is full, memory that is "
+            "wanted in large blocks, or the kernel's own balance (vm.swappiness).",
+        ),
+        confirm=("cat /proc/buddyinfo", "grep -E 'pgscan|compact|zone_reclaim' /proc/vmstat", "numastat -m"),
+    )
+
+
+def _noted(
+    title: str,
+    summary: str,
+    evidence: Evidence,
+    rows: Table,
+    remedy: tuple[str, ...],
+    confirm: tuple[str, ...] = ("vmstat 1", "swapon --show"),
+) -> Finding:
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        **time_fields(rows, of_host=True),
+        title=title,
+        summary=summary,
+        evidence=(evidence,),
+        remedy=remedy,
+        confirm=confirm,
+        refutes=("pages that nobody asks for again, put away on purpose",),
+        cannot_know=("which process the pages are of: smem -s swap tells",),
+    )
 
 
 def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
@@ -356,6 +442,14 @@ RULE = Rule(
         "turns": Threshold(
             20, "%", "share of the lesser way where they take turns", "judgement: a fifth comes back"
         ),
+        "free": Threshold(10, "%", "of free memory and cache, free", "judgement: far above all watermarks"),
+        "beyond": Threshold(
+            2, "x", "memory that is free or cache, in swap", "judgement: it cannot come back"
+        ),
+        "steady": Threshold(
+            50, "%", "samples in which pages come back to tell so", "judgement: most of them"
+        ),
+        "back": Threshold(40, "kB/s", "that come back then", "judgement: ten faults/s"),
         "share": Threshold(10, "%", "share of all that is paged that will do instead", "judgement"),
         "felt_share": Threshold(30, "%", "share of it that is what the host waits for", "judgement"),
         "all_share": Threshold(80, "%", "share of it that leaves nothing else to wait for", "judgement"),

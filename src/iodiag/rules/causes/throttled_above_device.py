@@ -210,7 +210,7 @@ def _finding(
             ("The limit of a control group" if stated else "Something above {device}")
             + " holds requests"
             + (" to {device}" if stated else "")
-            + " back: {rate} {unit} exactly, {depth} in flight, {latency} ms each"
+            + " back: {rate} {unit} exactly, {depth} in flight on average, {latency} ms each"
             + (", and yet tasks wait." if waits else "."),
             values,
         ),

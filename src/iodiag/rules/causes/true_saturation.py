@@ -9,11 +9,12 @@ four and more on a device that is never idle, for twice what its class takes at 
 what calmer samples of it allow for their size. One sample is enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
-it falls short of a threshold by less than they differ.
+it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
+it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
-somebody may wait for them; or for half a second and more in a queue of eight and more while the CPUs do
-little but wait for I/O, or the load average is a hundred and more.
+somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
+but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -25,7 +26,7 @@ large writes in the lesser part of the samples that no reader of the device meet
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
 longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
-so. A sample or two between calm ones are a burst, and are called one; so is a backlog that drains, where
+so. Two samples between calm ones are a burst, and are called one; so is a backlog that drains, where
 requests waited for longer in all than a device with idle time had them queued. A stick of unknown class that
 erases looks full.
 
@@ -56,6 +57,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
+from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
@@ -66,6 +68,7 @@ from iodiag.analysis.load.saturation import (
     longest_contiguous,
     with_verdict,
 )
+from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -73,6 +76,7 @@ from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import RANDOM_KB, streams_kb
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -88,7 +92,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
 
-    for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
+    for found in with_verdict(
+        view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
+    ):
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
@@ -99,7 +105,21 @@ def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     return bool(is_busy) and is_passing(series, rows, limits)
 
 
+_STILL = (
+    "{device} completed no request in {still} of {samples} samples, for up to {longest:.0f} s at a time, "
+    "{still_util:.0f} % busy"
+)
 _ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
+
+
+def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """That it completed nothing in more samples than it was full (`rows`)."""
+    still = series.samples[stalled(series.samples)]
+    if len(still) > len(rows):
+        values: Values = {"device": series.name, "still": len(still), "samples": len(series.samples)}
+        values |= {"longest": max((stall.seconds for stall in stalls_of(series)), default=0.0)}
+        values |= {"still_util": weighted.mean(still, "util_pct")}
+        yield cite(still, _STILL, values)
 
 
 def _finding(
@@ -112,10 +132,14 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: Values = {"count": len(rows), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    whole = _rows_of_state(series, rows, limits)
+    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
+    if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
+        values |= still[0].values
+        summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
     above, held = tuple(layers_above(view, series, lead)), tuple(held_cpus(view, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
@@ -134,7 +158,8 @@ def _finding(
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
-            cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
+            *still,
+            cite(whole, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -143,11 +168,19 @@ def _finding(
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
+            *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
+    """The samples of the full state that some rows are of: the report tells their number as its cost."""
+    wanted = rows["sample"]
+    full = (one.rows for one in states(series) if one.util >= limits.full_util / 100)
+    return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
 def _remedy(load: Load) -> tuple[str, ...]:
@@ -162,10 +195,15 @@ def _told(
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
     values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (and full in {count})" * (len(lead.level.rows) < len(rows))
+    seen = often.replace("count", "shown") + " (and full in {count})" * (
+        len(lead.level.rows) < int(values["count"])
+    )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
-    if is_burst(series, rows, limits):
+    if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
+        # its samples would have to be shorter to tell a burst from a limit, or a load that stays
+        named = {"title": "The device is full in one sample"}
+    elif is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown
@@ -359,7 +397,7 @@ _OF_WRITES = (
 
 RULE = Rule(
     id="true-saturation",
-    explains=("symptom", "iowait-misread"),
+    explains=("symptom", "iowait-misread", "flush-latency"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",
     remedy=(

@@ -9,6 +9,9 @@ device that a hypervisor serves: a published or round number to 0.15 %, under a 
 twice as long as they usually do; of an NVMe device to 0.1 %, and of any other where a second device runs at
 the same number with half the queue or less.
 
+A layer that moves the same bytes in the same samples with a quarter of the requests, or less, is named: what
+it asks for is split on its way, and the pieces use up a limit in IOPS.
+
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
@@ -32,13 +35,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
-from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
+from iodiag.analysis.load.plateaus import (
+    Plateau,
+    likeness,
+    max_over_min,
+    of_rate,
+    plateau,
+    queue_range,
+    throughput_of_sizes,
+)
 from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import DENSE, WINDOW_EXIT_SHARE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
@@ -73,7 +85,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield outcome
     for series, told, below in once_per_stack(view, found):
         twins = [other for other in view.devices if _is_twin(view, series.name, other, told, limits)]
-        yield _finding(series, told, below, twins, limits)
+        yield _finding(view, series, told, below, twins, limits)
 
 
 _TWIN = "it runs at the number at which another device is held: the same limit may hold it"
@@ -104,6 +116,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     found = [top for top in _tops(samples, demand, limits) if _holds(view, series, top, demand, limits)]
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
+    if (same := throughput_of_sizes(series)) is not None:
+        return RULE.undetermined(say(*same), series.name)
     is_long = count >= limits.least_samples
     if is_long and not any(True for _ in _tops(samples, demand, limits)):
         return RULE.clear("its rate is not flat while it has a queue", series.name)
@@ -266,10 +280,15 @@ _FEW = (
 
 
 def _finding(
-    series: DeviceSeries, top: Plateau, below: tuple[str, ...], twins: Sequence[DeviceSeries], limits: Limits
+    view: View,
+    series: DeviceSeries,
+    top: Plateau,
+    below: tuple[str, ...],
+    twins: Sequence[DeviceSeries],
+    limits: Limits,
 ) -> Finding:
     witnesses = (*_witnesses(series, top, limits), *(_at_same_rate(other, top) for other in twins[:3]))
-    level = top.level
+    level, split = top.level, _split(view, series, top, limits)
     points = 1 + sum(item.weighs == "for" for item in witnesses) - (not _is_solid(series, top, limits))
     # a meter is exact where a medium varies by a per cent and more
     is_meter = len(top.rows) > 1 and top.variation <= limits.meter / 100
@@ -293,7 +312,7 @@ def _finding(
     # what a hypervisor serves has a limit of its own before a link that nobody sees
     is_link = top.cap is not None and top.cap.is_link and not is_virtual(series)
     by = "the ceiling of its link" if is_link else "a rate limit"
-    values["plural"] = "" if len(top.rows) == 1 else "s"
+    values["plural"] = "" if len(series.samples) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
     text = "{rate} {unit} in {count}{of} sample{plural}"
     if len(top.rows) > 1:
@@ -303,21 +322,55 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **scope(top.rows, series.name, *below),
-        summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values),
+        devices=(series.name, *below),
+        **time_fields(top.rows),
+        summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values)
+        + "".join(say(_SPLIT, item.values) for item in split)
+        + ".",
         evidence=(
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
+            *split,
             *witnesses,
         ),
+        remedy=(*(_OF_SPLIT if split else ()), *RULE.remedy),
+        confirm=(*(_SHOW_SPLIT if split else ()), *RULE.confirm),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
 
 
 _HELD = {
     True: ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), {latency} "
-    "ms each.",
-    False: ": {rate} {unit} with {high} in flight, {latency} ms each (seen in {count}{of} sample{plural}).",
+    "ms each",
+    False: ": {rate} {unit} with {high} in flight, {latency} ms each (seen in {count}{of} sample{plural})",
 }
+
+_SPLIT = "; {upper} asks for {asked:.0f} kB at a time, and each is split into {pieces:.0f} of {size:.1f} kB"
+_OF_SPLIT = (
+    "Find out why large requests arrive in pieces, which use up the limit: what the layer above is (a "
+    "snapshot splits by its chunk size), and whether the disk may merge them (nomerges, max_sectors_kb).",
+)
+_SHOW_SPLIT = ("grep -H . /sys/block/DEVICE/queue/nomerges /sys/block/DEVICE/queue/max_sectors_kb",)
+
+
+def _split(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> tuple[Evidence, ...]:
+    """The layer above whose requests reach a disk in the most pieces, by equal bytes in the same samples."""
+    best: tuple[float, tuple[Evidence, ...]] = (limits.split, ())
+    for other in (one for one in view.devices if one.is_stacked and not top.is_bytes):
+        disk, above, below = disk_by_bytes(view, other) or (None, series.samples[:0], series.samples[:0])
+        is_held = np.isin(below["sample"], top.rows["sample"])
+        above, below = above[is_held], below[is_held]
+        pieces = weighted.mean(below, "ios_per_s") / max(weighted.mean(above, "ios_per_s"), 1e-9)
+        if disk is series and 2 * len(above) > len(top.rows) and pieces >= best[0]:
+            values: Values = {"upper": other.name, "device": series.name, "pieces": pieces}
+            values |= {"above": weighted.mean(above, "ios_per_s"), "kb": weighted.mean(above, "kb_per_s")}
+            values |= {"below": weighted.mean(below, "ios_per_s"), "size": weighted.mean(below, "size_kb")}
+            values["asked"] = weighted.mean(above, "size_kb")
+            text = (
+                "{upper} moves the same {kb} kB/s in {above} requests/s of {asked:.0f} kB: each is "
+                "{pieces:.0f} of those on {device}"
+            )
+            best = (pieces, (cite(above, text, values),))
+    return best[1]
 
 
 def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
@@ -393,6 +446,9 @@ RULE = Rule(
         "flat": Threshold(3, "%", "variation on a flat top", "buckets are exact; sampling edges make 1 %"),
         "queue_grows": Threshold(2, "x", "range of the depth on the flat top", "elasticity 0.04 at the most"),
         "varies": Threshold(1.5, "x", "range of the other rate that shows which one is held", "judgement"),
+        "split": Threshold(
+            4, "times", "requests below for one above, of equal bytes", "beyond a mirror's two"
+        ),
         "longest": Threshold(60, "s", "sample length that shows a limit", "longer means hide it"),
         "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),
     },

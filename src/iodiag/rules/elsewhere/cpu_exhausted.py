@@ -2,14 +2,16 @@
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
 is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
-on the mean, it has to be so in half of the samples.
+on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
+samples is a note: three of them, or a run queue longer than there are CPUs.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
 
 When it is wrong: no iowait beside no idle time proves nothing about disks: iowait is idle time, and there
 is none to count. Work at low priority (nice) gives way and does not count. One CPU of many can be exhausted
-while their mean is not. A program that polls for its I/O takes all of a CPU by design.
+while their mean is not: a share of one CPU, in nearly all samples, with a task or two that want to run is not
+cleared. A program that polls for its I/O takes all of a CPU by design.
 
 References: proc_stat(5) on idle and iowait; sar(1), -u and -q.
 """
@@ -41,11 +43,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_out = (cpu.floats("idle_pct") <= limits.idle) & (work >= limits.busy)
     is_out &= ~(cpu.floats("iowait_pct") > limits.iowait) & ~(cpu.floats("steal_pct") >= limits.steal)
+    if not is_out.any() and len(rows := _in_kernel(view, cpu, limits)):
+        yield _of_kernel(view, cpu, rows, limits)
+        return
     if not is_out.any():
-        busiest = float(np.nanmax(cpu.floats("user_pct") + cpu.floats("system_pct")))
-        if busiest >= limits.near:
-            reason = f"the CPUs were up to {busiest:.0f} % busy: more of the run queue would tell"
+        if np.nanmax(work) >= limits.near:
+            # busy is all that they do, what gives way included
+            busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
+            often = "on average" if "cpu" in view.average_only else "at most"
+            reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
             yield RULE.undetermined(reason)
+        elif one := _one_full(view, cpu, limits):
+            yield RULE.undetermined(one)
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
@@ -59,6 +68,73 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
+
+
+def _one_full(view: View, cpu: Table, limits: Limits) -> str:
+    """That one CPU may be full: a task or two want to run, and what is done is that of one; else empty.
+
+    Where the number of CPUs is not known, a half, a quarter or an eighth of the time is taken for one.
+    """
+    queue = rows_at(view, "queue", cpu)
+    tasks = weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
+    waits = weighted.mean(cpu, "iowait_pct", "cpu") >= 2 * limits.iowait
+    if waits or not _FEWEST_TASKS <= tasks <= _MOST_TASKS:
+        return ""
+    system = cpu.floats("system_pct")
+    work = cpu.floats("user_pct") + system
+    for cpus in (view.cpus,) if view.cpus else (2, 4, 8):
+        is_one = np.abs(work * cpus / 100 - 1) <= _ONE
+        if 1 < cpus <= _MOST_CPUS and is_one.sum() >= max(limits.samples, _NEARLY_ALL * len(cpu)):
+            values: Values = {"work": float(work[is_one].mean()), "cpus": cpus, "tasks": tasks}
+            values |= {"count": int(is_one.sum()), "samples": len(cpu)}
+            where = " in the kernel" if system[is_one].sum() >= _MOSTLY * work[is_one].sum() else ""
+            of = "{cpus}" if view.cpus else "{cpus}, if it has so many,"
+            text = f"one CPU of {of} may be full{where}: {{work:.0f}} % busy {in_samples(len(cpu))} with "
+            return say(text + "{tasks:.1f} tasks that want to run; mpstat -P ALL 1 shows each CPU", values)
+    return ""
+
+
+_FEWEST_TASKS, _MOST_TASKS = 0.5, 2.5
+"""Runnable tasks of one that always runs, with vmstat itself, which newer ones count."""
+
+_ONE, _MOST_CPUS, _NEARLY_ALL, _MOSTLY = 0.1, 16, 0.8, 0.8
+"""How far the work may be from that of one CPU; CPUs of whose time one is not lost among the rest; the share
+of samples that is no chance; and of the work that is the kernel's."""
+
+
+def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
+    """The samples in which the kernel takes most of the CPUs' time, if these are most and tasks hardly wait.
+
+    A sample or two prove it where more tasks want to run than there are CPUs.
+    """
+    rows = cpu[cpu.floats("system_pct") >= limits.system]
+    queue = rows_at(view, "queue", rows)
+    tasks = weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
+    is_told = len(rows) >= limits.samples or tasks > (view.cpus or math.inf)
+    is_told &= not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
+    return rows if is_told and 2 * len(rows) > len(cpu) and "cpu" not in view.average_only else rows[:0]
+
+
+def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
+    names = ("user", "system", "idle", "iowait")
+    values: Values = {name: weighted.mean(rows, f"{name}_pct", "cpu") for name in names}
+    values |= {"count": len(rows), "samples": len(cpu)}
+    text = "system {system:.0f} %, user {user:.0f} %, idle {idle:.0f} %"
+    text += "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
+    return RULE.finding(
+        severity="notice",
+        confidence="high" if len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
+        title="The CPUs work in the kernel",
+        summary=say(
+            f"The CPUs work in the kernel, more than they wait: {text}, {in_samples(len(cpu))}.", values
+        ),
+        evidence=(cite(rows, text, values, worst="system_pct"), *_runnable(view, rows)),
+        refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
+        cannot_know=("what the kernel does: perf top tells (copies, checksums, locks, reclaim)",),
+        remedy=("See what the kernel does: perf top, or perf record -ag of ten seconds.",),
+        confirm=("perf top", "mpstat -P ALL 1 10", "sar -B 1 10"),
+    )
 
 
 def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait: bool) -> Finding:
@@ -81,6 +157,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
         severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
+        title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),
@@ -122,6 +199,7 @@ RULE = Rule(
         "busy": Threshold(85, "%", "user and system work", "judgement: the rest: nice, steal, lost digits"),
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
+        "system": Threshold(50, "%", "system time that is most of the work", "judgement: half of all time"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
         "moment": Threshold(10, "%", "share of samples below which it is a note", "judgement"),

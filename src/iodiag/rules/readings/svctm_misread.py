@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.load.queueing import Level, load_levels
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
 
 
@@ -67,9 +67,9 @@ def _overlaps(series: DeviceSeries) -> bool:
     samples = series.loaded
     service, latency, depth = (samples.floats(name) for name in ("svctm_ms", "latency_ms", "depth"))
     is_several = depth >= AGREES * np.fmin(samples.floats("util"), 1.0)
-    is_longer = latency >= AGREES * service + 2 * HALF_DIGIT
+    is_longer = latency >= AGREES * service + 2 * weighted.half_digit(samples)
     held = samples.floats("ios_per_s") * latency / 1000
-    is_held = held >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * HALF_DIGIT
+    is_held = held >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * weighted.half_digit(samples)
     is_overlapped = (depth >= 1) & (is_several | (service > 0) & is_longer)
     return bool((is_overlapped | (service > 0) & is_held).any())
 
@@ -78,7 +78,7 @@ def _contradicts(series: DeviceSeries) -> bool:
     """Whether some sample shows that svctm is no part of the latency, or that requests overlapped."""
     samples = series.samples
     service, latency = samples.floats("svctm_ms"), samples.floats("latency_ms")
-    is_longer = (latency > 0) & (service > 1.1 * latency + 2 * HALF_DIGIT)
+    is_longer = (latency > 0) & (service > 1.1 * latency + 2 * weighted.half_digit(samples))
     return bool((is_longer | ((service > 0) & (samples.floats("busy_depth") >= 2))).any())
 
 

@@ -30,7 +30,6 @@ from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Table
 
 
@@ -57,7 +56,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
 
     And whether as many do of which nothing can be said: the depth is contradicted, or requests outlive them.
     """
-    samples = series.samples
+    samples, half = series.samples, weighted.half_digit(series.samples)
     util, depth = samples.floats("util"), samples.floats("depth")
     await_ms = samples.floats("await_ms")
     outlives = await_ms > 100 * weighted.seconds_or_one(samples)
@@ -65,13 +64,13 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     outlives[:-1] |= outlives[1:].copy()
     # a depth that rate and latency contradict proves nothing (Little's law)
     counter = samples.floats("queue_depth")
-    outlives |= counter < 0.5 * samples.floats("ios_per_s") * await_ms / 1000 - HALF_DIGIT
-    most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
-    beyond = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100)
+    outlives |= counter < 0.5 * samples.floats("ios_per_s") * await_ms / 1000 - half
+    most = (1 + limits.least_excess / 100) * (depth + half)
+    beyond = (util - half / 100 > most) & (util >= limits.least_util / 100)
     beyond &= (samples.floats("ios_per_s") > 0) & (util <= limits.most_util / 100)
     inflated = beyond & ~outlives
     rows = samples[inflated]
-    by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
+    by_far = bool((util > 2 * (depth + half))[inflated].any())
     is_seen = len(rows) >= limits.least_samples or by_far
     return (rows if is_seen else None), bool(2 * beyond.sum() >= len(samples))
 
@@ -79,7 +78,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
 def _missed(series: DeviceSeries) -> Table:
     """The samples whose busy share was taken from the number in flight, as %util is too low."""
     samples = series.samples
-    return samples[samples.floats("util") > samples.floats("util_pct") / 100 + HALF_DIGIT]
+    return samples[samples.floats("util") > samples.floats("util_pct") / 100 + weighted.half_digit(samples)]
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:

@@ -29,7 +29,13 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT, counts_no_wait, crowd
+from iodiag.analysis.host.cpu import (
+    HELD_PCT,
+    NO_IDLE_PCT,
+    counts_no_wait,
+    cpu_shares,
+    crowd,
+)
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.waiting import (
@@ -118,6 +124,10 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     if not hung and (served := list(_served(view, all_rows, limits))):
         severity = "info"
         others += served
+    work = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    if len(rows) < limits.seldom / 100 * len(all_rows) and not (hung or waits) and work is not None:
+        # CPUs that work most of the time wait for few
+        severity = "info" if work.busy >= HELD_PCT else severity
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     then, meanwhile = _moved(view, rows)
@@ -458,6 +468,7 @@ RULE = Rule(
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
+        "seldom": Threshold(25, "%", "share of samples that is no trouble of CPUs that work", "judgement"),
         "moment": Threshold(10, "%", "share of samples in which a few tasks are no trouble", "judgement"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
         "held": Threshold(

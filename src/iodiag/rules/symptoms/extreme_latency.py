@@ -14,8 +14,8 @@ throttled-above-device name it. A write that comes with cache flushes takes as l
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
 where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
-report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is a
-burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
+report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is
+a burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
 load explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its

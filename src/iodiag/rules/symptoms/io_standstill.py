@@ -61,17 +61,17 @@ def _unwritten(view: View, limits: Limits) -> Finding | None:
     memory, written = memory[own], paging.floats("pgpgout_kb_per_s")[other]
     dirty, moves = memory.floats("dirty_kb"), written >= limits.moves
     before = median(written[moves]) if moves.any() else 0.0
-    is_still = (limits.collapse * written <= before) & (dirty >= limits.dirty * 1024)
-    is_still &= dirty >= limits.due * written  # else all of it is written by when it is due
+    # what is written by when it is due lies no longer than it may
+    least = np.fmax(limits.dirty * 1024, limits.due * written)
+    is_still = (limits.collapse * written <= before) & (dirty >= least)
     is_still &= (2 * dirty >= np.fmax.accumulate(dirty)) & np.logical_or.accumulate(moves)
     rows = max(windows(memory, is_still), key=len, default=memory[:0])
     if min(int(moves.sum()), len(rows)) < limits.samples or not rows.floats("interval_s").sum() >= limits.due:
         return None
     in_rows = np.isin(memory["line"], rows["line"]) & is_still
     values: Values = {"before": before / 1024, "now": float(written[in_rows].mean())}
-    values |= {"dirty": float(rows.floats("dirty_kb").mean()) / 1024}
-    values |= {"count": len(rows), "samples": len(memory)}
-    values |= {"seconds": float(rows.floats("interval_s").sum())}
+    values |= {"dirty": float(rows.floats("dirty_kb").mean()) / 1024, "count": len(rows)}
+    values |= {"seconds": float(rows.floats("interval_s").sum()), "samples": len(memory)}
     text = "{dirty:.0f} MB stay dirty while {now:kb} are written, and {before:.1f} MB/s were before"
     return RULE.finding(
         severity="warning",

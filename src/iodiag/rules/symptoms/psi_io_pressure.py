@@ -6,7 +6,8 @@ the time, or all of them at least 10 %, in any sample; harm where that is so in 
 Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
 
 When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that is its
-business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks.
+business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks, and a
+notice where they are one or two.
 Asynchronous I/O and waits for a lock behind an I/O are not counted, so that little pressure beside a full
 device means that nobody waits, not that there is no queue.
 
@@ -54,8 +55,11 @@ def _finding(
     waiting, (some, full) = blocked(view, rows), shares
     is_lasting = len(rows) >= limits.lasting / 100 * len(table)
     severity: Severity = "notice"
-    if not is_lasting or (waiting is not None and waiting[1] < limits.waiters):
+    if not is_lasting:
         severity = "info"
+    elif waiting is not None and waiting[1] < limits.waiters:
+        # whatever that one task does, for minutes the host did little else than wait for it
+        severity = "notice" if _is_long(rows, limits) else "info"
     elif waiting is not None and full >= limits.full:
         severity = "critical" if full >= limits.stand_still else "warning"
     elif _is_long(rows, limits):
@@ -107,7 +111,7 @@ def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Ev
     if waiting[1] >= limits.waiters:
         yield cite(waiting[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
     else:
-        text = "only {tasks} tasks were blocked on I/O on average: one patient reader, no crowd"
+        text = "only {tasks:.1f} tasks were blocked on I/O on average: one that waits by itself, no crowd"
         yield cite(waiting[0], text, values, weighs="against", worst="blocked")
 
 

@@ -27,19 +27,15 @@ _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S
 def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Long lines that hold whole tables, as the lines that they once were."""
     result: list[Piece] = []
-    is_changed, attempts_left = False, _MOST_ATTEMPTS
+    attempts_left = _MOST_ATTEMPTS
     for piece in pieces:
         lines: list[str] = []
         is_flat = _SHORTEST_LINE < len(piece.text) <= _LONGEST_LINE
         if is_flat and not (lines := _unescaped(piece.text)):
             lines, attempts = _laid_out(_unglued(piece.text).split(), attempts_left)
             attempts_left -= attempts
-        if len(lines) < 2:
-            result.append(piece)
-            continue
-        is_changed = True
-        result += [piece._replace(text=line) for line in lines]
-    return result if is_changed else pieces
+        result += [piece._replace(text=line) for line in lines] if len(lines) > 1 else [piece]
+    return result
 
 
 def _unglued(text: str) -> str:

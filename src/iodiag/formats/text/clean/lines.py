@@ -30,17 +30,8 @@ _MARKS: dict[bytes, tuple[bytes, ...]] = {
     b"`": (b"```",),
     b"=": (b"=\n", b"=20\n"),
     b"[": (
-        b"[code",
-        b"[CODE",
-        b"[quote",
-        b"[QUOTE",
-        b"[pre",
-        b"[b]",
-        b"[B]",
-        b"[color",
-        b"[COLOR",
-        b"[td",
-        b"[TD",
+        *(b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]", b"[B]"),
+        *(b"[color", b"[COLOR", b"[td", b"[TD"),
     ),
     b"^": (b"^C",),
     b"{": (b"{noformat", b"{code", b"{panel"),
@@ -109,7 +100,7 @@ class Piece(NamedTuple):
 
 
 Rewrite = Callable[[Sequence[Piece]], Sequence[Piece]]
-"""Lines laid out again. A rewrite that finds nothing to do returns the very sequence it got."""
+"""Lines laid out again: all of them, those as they were where there is nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +252,7 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     for rewrite in rewrites:
         # one may find something to do in what another left
         changed = rewrite(telling)
-        needed += [rewrite] if changed is not telling else []
+        needed += [rewrite] if changed != telling else []
         telling = changed
     if not needed:
         return text

@@ -190,39 +190,32 @@ def _seconds_of_half(match: re.Match[str]) -> int:
 def unquoted(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Lines that are strings of a list, as JSON and Ansible print it, without quotes and comma."""
     result: list[Piece] = []
-    is_list = is_changed = False
+    is_list = False
     for piece in pieces:
-        quoted = (
-            _QUOTED.fullmatch(piece.text) if '"' in piece.text and len(piece.text) <= _LONGEST_LINE else None
-        )
+        may_be_quoted = '"' in piece.text and len(piece.text) <= _LONGEST_LINE
+        quoted = _QUOTED.fullmatch(piece.text) if may_be_quoted else None
         if quoted and not is_list:
             words = quoted[1].split()
             is_list = bool(words) and (find_header(words) is not None or bool(_BANNER.match(quoted[1])))
         elif not quoted and piece.text.strip():
             is_list = False
-        is_taken = quoted is not None and is_list
-        is_changed |= is_taken
-        result.append(piece._replace(text=quoted[1].replace("\\t", "\t")) if quoted and is_taken else piece)
-    return result if is_changed else pieces
+        result.append(piece._replace(text=quoted[1].replace("\\t", "\t")) if quoted and is_list else piece)
+    return result
 
 
 def unbordered(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Tables without the borders of their cells: pipes of wikis, bars of tmux, semicolons, commas."""
     result: list[Piece] = []
     border: re.Pattern[str] | None = None
-    is_changed = False
     for piece in pieces:
         text = piece.text
         border = _border_of(text) or border
-        if border is None or not text.strip():
-            result.append(piece)
-        elif len(border.findall(text)) >= _FEWEST_BORDERS:
-            is_changed = True
-            result.append(piece._replace(text=border.sub(" ", text)))
-        else:
-            border = border if not any(map(str.isalnum, text)) else None
-            result.append(piece)
-    return result if is_changed else pieces
+        if border is not None and len(border.findall(text)) >= _FEWEST_BORDERS:
+            piece = piece._replace(text=border.sub(" ", text))
+        elif any(map(str.isalnum, text)):
+            border = None
+        result.append(piece)
+    return result
 
 
 def _border_of(text: str) -> re.Pattern[str] | None:
@@ -258,20 +251,15 @@ def unbroken(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Lines that a terminal broke inside a word, whole again; the broken header gives the width."""
     result: list[Piece] = []
     at, width, tokens = 0, 0, 0
-    is_changed = False
     while at < len(pieces):
         if broken := _broken_header(pieces, at):
             width, tokens = len(pieces[at].text), broken
         used = _whole_row(pieces, at, width, tokens) if width and len(pieces[at].text) == width else 1
-        if used > 1:
-            is_changed = True
-            parts = pieces[at : at + used]
-            span = parts[-1].number + parts[-1].span - parts[0].number
-            result.append(parts[0]._replace(text="".join(part.text for part in parts), span=span))
-        else:
-            result.append(pieces[at])
+        parts = pieces[at : at + used]
+        span = parts[-1].number + parts[-1].span - parts[0].number
+        result.append(parts[0]._replace(text="".join(part.text for part in parts), span=span))
         at += used
-    return result if is_changed else pieces
+    return result
 
 
 def _broken_header(pieces: Sequence[Piece], at: int) -> int:

@@ -43,8 +43,7 @@ _FEWEST_HEADING = 5
 
 def respelled(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Lines with halves of the day behind the time, and headers as their tools spell them."""
-    result = [_respelled(piece) for piece in pieces]
-    return result if any(new is not old for new, old in zip(result, pieces, strict=True)) else pieces
+    return [_respelled(piece) for piece in pieces]
 
 
 def _respelled(piece: Piece) -> Piece:
@@ -57,7 +56,7 @@ def _respelled(piece: Piece) -> Piece:
         text = _header_respelled(text)
     if caption := _CAPTION.match(text):
         text = _without_caption(text, caption.end())
-    return piece._replace(text=text) if text != piece.text else piece
+    return piece._replace(text=text)
 
 
 def _half_behind(match: re.Match[str]) -> str:
@@ -115,7 +114,7 @@ def headed(pieces: Sequence[Piece]) -> Sequence[Piece]:
         elif not (is_named and all(map(is_number, rows[0][1:]))):
             continue
         result[n] = piece._replace(text=f"{found[0]} {piece.text.lstrip()}")
-    return result if any(new is not old for new, old in zip(result, pieces, strict=True)) else pieces
+    return result
 
 
 def _lacks(words: Sequence[str], first: str) -> bool:
@@ -133,23 +132,16 @@ def unstamped(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """
     result: list[Piece] = []
     header: Header | None = None
-    is_changed = False
     for n, piece in enumerate(pieces):
         words = piece.text.split() if len(piece.text) <= _LONGEST_LINE else []
         found = find_header(words) if words and not is_number(words[-1]) else None
         if found is not None:
             header = found if _is_stamped(found, pieces[n + 1 : n + 1 + _ROWS_BELOW]) else None
-        end = (
-            _stamp_length(header, piece.text, _text_at(pieces, n + 1))
-            if header and words and not found
-            else 0
-        )
-        if end:
-            is_changed = True
+        elif header and words and (end := _stamp_length(header, piece.text, _text_at(pieces, n + 1))):
             stamp = _clock.find_stamp(piece.text[:end])
             piece = piece._replace(text=piece.text[end:], stamp=stamp or piece.stamp)
         result.append(piece)
-    return result if is_changed else pieces
+    return result
 
 
 def _is_stamped(header: Header, below: Sequence[Piece]) -> bool:
@@ -208,7 +200,7 @@ def unglued(pieces: Sequence[Piece]) -> Sequence[Piece]:
                 result += [piece._replace(text="  ".join(row)) for row in rows]
                 continue
         result.append(piece)
-    return result if len(result) > len(pieces) else pieces
+    return result
 
 
 def rejoined(pieces: Sequence[Piece]) -> Sequence[Piece]:
@@ -219,8 +211,6 @@ def rejoined(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """
     starts = {n for n, (one, other) in enumerate(pairwise(pieces)) if _is_split(one.text, other.text)}
     chosen = {n for n in starts if sum(n + 2 * step in starts for step in (-1, 0, 1)) >= _FEWEST_SPLIT}
-    if not chosen:
-        return pieces
     result: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -228,9 +218,8 @@ def rejoined(pieces: Sequence[Piece]) -> Sequence[Piece]:
         if at in chosen:
             other = pieces[at + 1]
             span = other.number + other.span - piece.number
-            result.append(piece._replace(text=f"{piece.text.rstrip()} {other.text.strip()}", span=span))
-        else:
-            result.append(piece)
+            piece = piece._replace(text=f"{piece.text.rstrip()} {other.text.strip()}", span=span)
+        result.append(piece)
         at += 1 + (at in chosen)
     return result
 

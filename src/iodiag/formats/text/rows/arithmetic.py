@@ -34,7 +34,7 @@ def _judge(names: Sequence[str], cells: Sequence[str]) -> list[bool | None]:
         return [False]
     row = {}
     for name, cell in zip(names, cells, strict=True):
-        value, suffix, is_bad = odd_number(cell, True)
+        value, suffix, is_bad = odd_number(cell)
         if is_bad or not math.isnan(suffix):
             return [False if is_bad else None]
         row[name] = value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -154,7 +154,7 @@ class Tokens:
             known: dict[str, tuple[float, float, bool]] = {}
             for place, word in zip(places.tolist(), self.words(flat[places]), strict=True):
                 if word not in known:
-                    known[word] = odd_number(word, True)
+                    known[word] = odd_number(word)
                 values[place], suffix[place], bad[place] = known[word]
         return Numbers(
             value=values.reshape(shape),
@@ -168,9 +168,12 @@ class Tokens:
 
 
 class _Usual(NamedTuple):
-    """What tokens say that are digits, or digits with two behind a decimal sign; `is_usual` tells which."""
+    """What tokens say that are digits, or digits with two behind a decimal sign; `is_usual` tells which.
 
-    values: Floats
+    `values` are those of the digits alone, or with the sign, as each function says.
+    """
+
+    values: npt.NDArray[Any]
     has_point: Bools
     has_comma: Bools
     is_usual: Bools
@@ -190,7 +193,7 @@ def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
         low = _eight(text, ends[wide], np.full(len(wide), _WORD))
         high = _eight(text, ends[wide] - _WORD, widths[wide] - _WORD)
         has_sign = low.has_point | low.has_comma
-        mantissa[wide] = high.digits * np.where(has_sign, 1e7, 1e8) + low.digits
+        mantissa[wide] = high.values * np.where(has_sign, 1e7, 1e8) + low.values
         is_exact = widths[wide] - has_sign <= _EXACT_DIGITS
         is_usual[wide] = low.is_usual & high.is_usual & is_exact & ~(high.has_point | high.has_comma)
         point[wide], comma[wide] = low.has_point, low.has_comma
@@ -201,17 +204,8 @@ def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
     return _Usual(mantissa, point, comma, is_usual)
 
 
-class _Eight(NamedTuple):
-    """The digits of tokens of at most eight bytes as one number, and the decimal sign before the last two."""
-
-    digits: npt.NDArray[np.uint64]
-    has_point: Bools
-    has_comma: Bools
-    is_usual: Bools
-
-
-def _eight(text: Text, ends: Ints, widths: Ints) -> _Eight:
-    """Digits of tokens that are nothing else, but for a decimal sign in front of the last two.
+def _eight(text: Text, ends: Ints, widths: Ints) -> _Usual:
+    """The digits as one number of tokens of at most eight bytes that are nothing else, but for that sign.
 
     All eight bytes that end with a token are one unsigned number, its last byte the highest. Shifting
     clears what stands in front of the token and closes the gap of the sign; each of three
@@ -249,7 +243,7 @@ def _eight(text: Text, ends: Ints, widths: Ints) -> _Eight:
         word *= factor
         word >>= shift
         word &= kept
-    return _Eight(word, has_point, has_comma, is_usual)
+    return _Usual(word, has_point, has_comma, is_usual)
 
 
 def _least(numbers: Ints) -> int:
@@ -287,7 +281,7 @@ def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:
     return _Plain(values, odd, comma, (signs > 0) & ~comma, decimals, digits > _EXACT_DIGITS)
 
 
-def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
+def odd_number(word: str) -> tuple[float, float, bool]:
     """Value, bytes per unit of its suffix (or NaN), and whether the word is no number at all."""
     if _DECIMAL.fullmatch(word):
         return float(word), math.nan, False
@@ -297,7 +291,7 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
     if not match or not (match[2] or match[4]):
         return math.nan, math.nan, True
     sign, whole, mark, fraction, suffix = match.groups()
-    if mark == "," and fraction and (not decimal_comma or len(fraction) > _MOST_COMMA_DECIMALS):
+    if mark == "," and fraction and len(fraction) > _MOST_COMMA_DECIMALS:
         return math.nan, math.nan, True
     value = float(f"{sign}{whole or 0}.{fraction or 0}")
     return value, HUMAN_BYTES.get(suffix, math.nan), False
@@ -305,7 +299,7 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
 
 def is_value(word: str) -> bool:
     """Whether a word is a printed value (nan and a dash included)."""
-    return not odd_number(word, True)[2]
+    return not odd_number(word)[2]
 
 
 def is_figure(word: str) -> bool:

@@ -163,7 +163,7 @@ def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:
         return None
     values = []
     for column, cell in zip(layout.columns, cells, strict=True):
-        value, suffix, is_bad = odd_number(cell, True)
+        value, suffix, is_bad = odd_number(cell)
         if is_bad or (not math.isnan(suffix) and not column.is_size):
             return None
         values.append(value * column.factor if math.isnan(suffix) else value * suffix * KB_PER_BYTE)

@@ -24,11 +24,9 @@ _DATE = f"(?:{DATE}|{_NAMED_DATE})"
 class Banner(NamedTuple):
     """The first line of a sysstat report: `Linux 5.14.0 (host) 11/20/26 _x86_64_ (2 CPU)`."""
 
-    sysname: str
     kernel: str
     host: str
     date: str
-    arch: str
     cpus: int | None
 
 
@@ -55,7 +53,7 @@ class Command:
 @cache
 def _banner_grammar() -> pp.ParserElement:
     space = pp.Suppress(pp.Optional(pp.White(" \t")))
-    sysname = pp.Word(pp.alphas + "-")("sysname")
+    sysname = pp.Word(pp.alphas + "-")
     kernel = pp.Word(pp.printables)("kernel")
     host = pp.Optional(pp.Suppress("(") + pp.Regex(r"[^()]*")("host") + pp.Suppress(")"))
     date = pp.Regex(_DATE)("date")
@@ -66,7 +64,7 @@ def _banner_grammar() -> pp.ParserElement:
 
 _LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
 _UNDATED_BANNER = re.compile(
-    r"\s*Linux\s+(?P<kernel>\d\.\d\S{0,80})(?:\s+\((?P<host>[^()]{0,200})\))?(?:\s+_(?P<arch>\w{1,20})_)?"
+    r"\s*Linux\s+(?P<kernel>\d\.\d\S{0,80})(?:\s+\((?P<host>[^()]{0,200})\))?(?:\s+_\w{1,20}_)?"
     r"(?:\s+\((?P<cpus>\d{1,6}) CPU\))?\s*"
 )
 _REST_OF_BANNER = re.compile(r"\s*(?:_\S+_\s+)?\(\d+ CPU\)\s*")
@@ -82,21 +80,14 @@ def banner(text: str) -> Banner | None:
     if len(text) > 400 or not _LOOKS_LIKE_BANNER.match(text):
         return None
     try:
-        found = _banner_grammar().parse_string(text)
+        found = _banner_grammar().parse_string(text).as_dict()
     except pp.ParseException:
         return None
-    has_host, has_arch = "host" in found, "arch" in found
     may_be_prose = re.fullmatch(_NAMED_DATE, found["date"]) is not None
-    if not (has_arch or (has_host and not may_be_prose)):
+    if not ("arch" in found or ("host" in found and not may_be_prose)):
         return None
-    return Banner(
-        sysname=found["sysname"],
-        kernel=found["kernel"],
-        host=(found["host"].strip() if has_host else ""),
-        date=found["date"],
-        arch=found["arch"].strip("_") if has_arch else "",
-        cpus=int(found["cpus"]) if "cpus" in found else None,
-    )
+    cpus = int(found["cpus"]) if "cpus" in found else None
+    return Banner(found["kernel"], found.get("host", "").strip(), found["date"], cpus)
 
 
 def undated_banner(text: str) -> Banner | None:
@@ -104,14 +95,8 @@ def undated_banner(text: str) -> Banner | None:
     found = _UNDATED_BANNER.fullmatch(text) if len(text) <= 400 else None
     if not found:
         return None
-    return Banner(
-        sysname="Linux",
-        kernel=found["kernel"],
-        host=(found["host"] or "").strip(),
-        date="",
-        arch=found["arch"] or "",
-        cpus=int(found["cpus"]) if found["cpus"] else None,
-    )
+    cpus = int(found["cpus"]) if found["cpus"] else None
+    return Banner(found["kernel"], (found["host"] or "").strip(), "", cpus)
 
 
 @cache

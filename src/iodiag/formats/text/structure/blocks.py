@@ -72,22 +72,41 @@ class Block(NamedTuple):
     is_resumed: bool = False
     phase: int = 0
 
+    @property
+    def shape(self) -> Hashable:
+        """What blocks alike have in common besides their layout and origin."""
+        return self.clock_tokens, self.indent, self.part, self.is_label, self.is_resumed, self.phase
+
+
+class ClockSequence(NamedTuple):
+    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
+
+    clocks: Sequence[Clock]
+    at: Ints
+    later: Floats
+
+    @classmethod
+    def of(cls, clocks: Sequence[Clock | None]) -> ClockSequence:
+        """Clocks as they stand."""
+        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
+        known = [clock for clock in clocks if clock is not None]
+        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
+
+    def until(self, count: int) -> ClockSequence:
+        """The first so many; all of `clocks` are kept."""
+        return self._replace(at=self.at[:count], later=self.later[:count])
+
 
 @dataclass(frozen=True)
 class Repeat:
-    """Blocks that are like `block` but for where they stand, their report and their clock, in order.
-
-    A block's clock is that of `clocks` at its place in `clock_at` (None for -1), `later` seconds later.
-    """
+    """Blocks that are like `block` but for where they stand, their report and their clock, in order."""
 
     block: Block
     header: Ints
     first: Ints
     last: Ints
     report: Ints
-    clocks: Sequence[Clock] = ()
-    clock_at: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    later: Floats = field(default_factory=lambda: np.empty(0))
+    shown: ClockSequence
 
 
 class Blocks(Sequence[Block]):
@@ -102,45 +121,23 @@ class Blocks(Sequence[Block]):
         alike = [places.setdefault(_likeness(block), len(places)) for block in singles]
         firsts = dict(zip(alike[::-1], singles[::-1], strict=True))
         self.patterns: list[Block] = [*(firsts[n] for n in range(len(places))), *(r.block for r in repeats)]
-        self.clocks: list[Clock] = [block.clock for block in singles if block.clock]
-        is_clocked = np.array([block.clock is not None for block in singles], dtype=np.bool_)
-        columns = [
-            [np.array(alike, dtype=np.int64)],
-            *(
-                [np.array([getattr(block, name) for block in singles], dtype=np.int64)]
-                for name in ("header", "first", "last", "report")
-            ),
-            [np.where(is_clocked, np.cumsum(is_clocked) - 1, -1)],
-            [np.zeros(len(singles))],
+        shown = ClockSequence.of([block.clock for block in singles])
+        self.clocks = [*shown.clocks]
+        stands = [
+            np.array([getattr(block, name) for block in singles], dtype=np.int64)
+            for name in ("header", "first", "last", "report")
         ]
+        parts = [(np.array(alike, dtype=np.int64), *stands, shown.at, shown.later)]
         for number, repeat in enumerate(repeats, len(places)):
-            size = len(repeat.first)
-            clock_at = np.full(size, -1, dtype=np.int64)
-            if len(repeat.clock_at):
-                clock_at = np.where(repeat.clock_at < 0, -1, repeat.clock_at + len(self.clocks))
-            self.clocks += repeat.clocks
-            later = repeat.later if len(repeat.later) else np.zeros(size)
-            own = (
-                np.full(size, number),
-                repeat.header,
-                repeat.first,
-                repeat.last,
-                repeat.report,
-                clock_at,
-                later,
-            )
-            for column, part in zip(columns, own, strict=True):
-                column.append(part)
-        order = np.argsort(np.concatenate(columns[2]), kind="stable")
-        self.pattern: Ints
-        self.header: Ints
-        self.first: Ints
-        self.last: Ints
-        self.report: Ints
-        self.clock_at: Ints
-        self.later: Floats
-        ordered = (np.concatenate(column)[order] for column in columns)
-        self.pattern, self.header, self.first, self.last, self.report, self.clock_at, self.later = ordered
+            clock_at = np.where(repeat.shown.at < 0, -1, repeat.shown.at + len(self.clocks))
+            self.clocks += repeat.shown.clocks
+            stands = [repeat.header, repeat.first, repeat.last, repeat.report]
+            parts.append((np.full(len(repeat.first), number), *stands, clock_at, repeat.shown.later))
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(columns[2], kind="stable")
+        self.pattern, self.header, self.first, self.last, self.report, self.clock_at, self.later = (
+            column[order] for column in columns
+        )
 
     def __len__(self) -> int:
         return len(self.first)
@@ -174,14 +171,13 @@ class Blocks(Sequence[Block]):
 
     def each(self, tell: Callable[[Block], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """What holds for every block and is the same for those alike."""
-        told: npt.NDArray[Any] = np.array([tell(block) for block in self.patterns], dtype=dtype)
-        return told[self.pattern]
+        told: npt.NDArray[Any] = np.array([tell(block) for block in self.patterns], dtype=dtype)[self.pattern]
+        return told
 
 
 def _likeness(block: Block) -> Hashable:
     """What blocks alike have in common; a layout is made once per header, so its identity tells."""
-    shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed, block.phase)
-    return id(block.layout), block.origin.index, id(block.origin), shape
+    return id(block.layout), block.origin.index, id(block.origin), block.shape
 
 
 class FoundContext(NamedTuple):

@@ -29,11 +29,7 @@ _TRIGGERED = re.compile(
 _GITLABSOS = re.compile(
     r"(?:.*[/:])?gitlabsos[^/]{0,200}/(?:[\w.-]{1,60}/){0,2}(?P<tool>[a-z]{6,9})(?:\..{1,5})?"
 )
-_RUN_BY_GITLABSOS = {
-    "iostat": "iostat -xz 1 10",
-    "mpstat": "mpstat -P ALL 1 10",
-    "vmstat": "vmstat -w 1 10",
-}
+_RUN_BY_GITLABSOS = {"iostat": "iostat -xz 1 10", "mpstat": "mpstat -P ALL 1 10", "vmstat": "vmstat -w 1 10"}
 
 
 class Collector(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ import numpy.typing as npt
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Text
-from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Repeat, Walk
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, ClockSequence, Repeat, Walk
 from iodiag.formats.text.structure.headers import find_header
 from iodiag.formats.text.structure.open_table import WalkState
-from iodiag.table.table import Bools, Floats, Ints
+from iodiag.table.table import Bools, Ints
 
 _FEWEST_ROUNDS = 2
 _LONGEST_ROUND = 400
@@ -172,8 +172,7 @@ class _Round(NamedTuple):
     def _block(self, block: Block, back: int) -> Hashable:
         """What tells a block from others of its round, lines counted from the round's start."""
         spots = tuple(self._spot(line, back) for line in (block.header, block.first, block.last))
-        shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed, block.phase)
-        return spots, id(block.layout), id(block.origin), block.clock is None, shape
+        return spots, id(block.layout), id(block.origin), block.clock is None, block.shape
 
     def _is_settled(self) -> bool:
         """Whether each visited line of the round was a header, a clock, or a row that is the same in all.
@@ -199,13 +198,12 @@ class _Round(NamedTuple):
             place -= 1
         return int(visited[place])
 
-    def _times(self, line: int, rounds: int) -> _Times:
+    def _times(self, line: int, rounds: int) -> ClockSequence:
         return _times_of(self.found.text, np.concatenate(([line], self._lines(line, rounds))))
 
-    def _repeat(self, block: Block, rounds: int, steps: int, times: dict[int, _Times]) -> None:
-        clock = (
-            times[self._clock_spot(block)] if block.clock else _Times((), np.empty(0, np.int64), np.empty(0))
-        )
+    def _repeat(self, block: Block, rounds: int, steps: int, times: dict[int, ClockSequence]) -> None:
+        unclocked = ClockSequence.of([None] * rounds)
+        shown = times[self._clock_spot(block)].until(rounds) if block.clock else unclocked
         self.found.repeats.append(
             Repeat(
                 block=block,
@@ -213,13 +211,11 @@ class _Round(NamedTuple):
                 first=self._lines(block.first, rounds),
                 last=self._lines(block.last, rounds),
                 report=block.report + steps * np.arange(1, rounds + 1),
-                clocks=clock.clocks,
-                clock_at=clock.at[:rounds],
-                later=clock.later[:rounds],
+                shown=shown,
             )
         )
         if block.layout.clock != "row":
-            self.found.clocks += clock.clocks
+            self.found.clocks += shown.clocks
 
     def _class_lines(self, rounds: int) -> None:
         """Class the lines of headers and clocks as those of the round are."""
@@ -246,21 +242,13 @@ class _Round(NamedTuple):
         state.report += rounds * steps
 
 
-class _Times(NamedTuple):
-    """The clocks of lines alike: each is that of `clocks` at its place in `at`, `later` by seconds."""
-
-    clocks: Sequence[Clock]
-    at: Ints
-    later: Floats
-
-
-def _times_of(text: Text, lines: Ints) -> _Times:
+def _times_of(text: Text, lines: Ints) -> ClockSequence:
     """The clocks of lines that differ in digits alone, without that of the first, which must agree.
 
     Only the first line of every hour is parsed; minutes and seconds are added. Ends at the first line
     that is no clock.
     """
-    nothing = _Times((), np.empty(0, np.int64), np.empty(0))
+    nothing = ClockSequence.of([])
     shown = _bytes(text, int(lines[0]))
     match = _TIME.search(shown)
     if match is None:
@@ -285,7 +273,7 @@ def _times_of(text: Text, lines: Ints) -> _Times:
     own = _clock_in(shown.decode("utf-8", "replace"))
     if count < 1 or own is None or own != clocks[0]._replace(seconds=(clocks[0].seconds or 0.0) + later[0]):
         return nothing
-    return _Times(clocks, np.cumsum(is_new)[1:count] - 1, later[1:count])
+    return ClockSequence(clocks, np.cumsum(is_new)[1:count] - 1, later[1:count])
 
 
 def _clock_in(line: str) -> Clock | None:

@@ -42,8 +42,6 @@ from iodiag.formats.text.structure.phases import host_heading
 from iodiag.formats.text.structure.repeats import Repeats
 from iodiag.formats.types import Line, Lines
 
-__all__ = ["CLASS", "UNSEEN", "walk"]
-
 _LONGEST_DECORATION = 300
 _MOST_AT_ONCE = 1024
 _MOST_LOOKED, _MOST_TIMES = 500_000, 10
@@ -135,14 +133,12 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         if banner.cpus is None and _grammar.is_rest_of_banner(rest):
             banner = _grammar.banner(f"{line} {rest}") or banner
             found.classes[index + 1] = CLASS["banner"]
-        close(found, state, index)
         _begin(found, state, index, Origin(0, 0, banner, started=_unused_clock(state)))
         found.classes[index] = CLASS["banner"]
         if parsed := _clock.parse_date(banner.date):
             found.clocks.append(parsed)
         return True
     if collector := collector_of(line, found.name):
-        close(found, state, index)
         _begin(found, state, index, Origin(0, 0, collector=collector))
         found.classes[index] = CLASS["banner"]
         return True
@@ -153,14 +149,12 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         found.classes[index] = CLASS["header"]
         return True
     if command := _grammar.command(line):
-        close(found, state, index)
         started = _clock.parse_line(command.when) if command.when else _unused_clock(state)
         run = Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
         _begin(found, state, index, run)
         found.classes[index] = CLASS["banner"]
         return True
     if not found.origins[-1].host and (heading := host_heading(line)):
-        close(found, state, index)
         _begin(found, state, index, Origin(0, 0, heading=heading))
         leave_words(state, index)
         return True
@@ -186,7 +180,6 @@ def _mark_in_rows(found: Walk, state: WalkState, index: int, line: str) -> bool:
     if not is_restart and not _COMMENT.match(line):
         return False
     if is_restart:
-        close(found, state, index)
         last = found.origins[-1]
         _begin(found, state, index, Origin(0, 0, last.banner, last.command, is_restart=True))
     found.classes[index] = CLASS["banner"]
@@ -223,12 +216,10 @@ def _clock_line(found: Walk, state: WalkState, index: int, clock: Clock) -> None
 
 def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
+    close(found, state, index)
     previous = found.origins[-1]
-    origin = replace(
-        origin,
-        collector=origin.collector or previous.collector,
-        heading=origin.heading or previous.heading,
-    )
+    collector, heading = origin.collector or previous.collector, origin.heading or previous.heading
+    origin = replace(origin, collector=collector, heading=heading)
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
         found.origins.append(replace(origin, index=previous.index + 1, line=index))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
+from iodiag.formats.text.structure.blocks import ClockSequence
 from iodiag.model.units import KB_PER_SECTOR
 from iodiag.table.table import Floats, Ints
 
@@ -33,7 +34,7 @@ _ODD = 0.002
 _SIX_HOURS = 21_600.0
 _LONGER, _TELLING = 1.25, 100.0
 _FEWEST_OFF = 2
-_JITTER = tuple(n / 100 for n in range(90, 126))
+_SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
 
 
@@ -57,6 +58,12 @@ class RowGroup(NamedTuple):
     means_at: tuple[int, ...] = ()
     step: float = 0.01
 
+    def only(self, chosen: npt.NDArray[np.bool_] | Ints) -> RowGroup:
+        """Some of the rows."""
+        return self._replace(
+            report=self.report[chosen], items=self.items[chosen], numbers=self.numbers[chosen]
+        )
+
 
 class Ends(NamedTuple):
     """The end of every report in seconds, NaN without a clock; since 1970 where `is_dated`.
@@ -67,21 +74,6 @@ class Ends(NamedTuple):
     seconds: Floats
     is_dated: bool
     is_aware: bool
-
-
-class ClockSequence(NamedTuple):
-    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
-
-    clocks: Sequence[Clock]
-    at: Ints
-    later: Floats
-
-    @classmethod
-    def of(cls, clocks: Sequence[Clock | None]) -> ClockSequence:
-        """Clocks as they stand."""
-        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
-        known = [clock for clock in clocks if clock is not None]
-        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
 
 
 class Seconds(NamedTuple):
@@ -196,16 +188,10 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
     tried = [later, np.concatenate((first, later))]
     if reports is not None:
         # the first report of a phase may be an average since boot
-        own = [_rates([_only(rows, some) for rows in groups], False) for some in (reports, reports[1:])]
-        tried[:0] = own
+        some = (reports, reports[1:])
+        tried[:0] = [_rates([rows.only(np.isin(rows.report, own)) for rows in groups], False) for own in some]
     found = (_clock.grid_interval(rates) for rates in tried)
     return next((length for length in found if not np.isnan(length)), float("nan"))
-
-
-def _only(rows: RowGroup, reports: Ints) -> RowGroup:
-    """The rows of some reports."""
-    is_own = np.isin(rows.report, reports)
-    return rows._replace(report=rows.report[is_own], items=rows.items[is_own], numbers=rows.numbers[is_own])
 
 
 def may_be_since_boot(
@@ -284,16 +270,24 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     rounded = [np.unique(rows.report[_is_rounded_down(rows)]) for rows in groups]
     if any(len(reports) == 1 and reports[0] == 0 for reports in rounded):
         return True
-    usual = _clock.grid_interval(_rates(groups, is_first=False))
+    later = _rates(groups, is_first=False)
+    usual = _clock.grid_interval(later)
+    if np.isnan(usual):  # each sample may be some hundredths longer than the others
+        usual = _clock.usual_grid(later, _reports_of_rates(groups))
     if np.isnan(usual) or _later(groups) < 2:
         return False
     first = np.unique(_rates(groups, is_first=True))
     first = first[first > 0]
     # a sample of a few hundredths more or less lies on the grid of its own length
-    if any(_is_on_grid(first, usual * factor) for factor in _JITTER):
+    if any(_is_on_grid(first, length) for length in _like(usual)):
         return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def _like(usual: float) -> Floats:
+    """Lengths of a sample near the usual one: the kernel counts hundredths of a second."""
+    return np.arange(round(_SHORTER * 100 * usual), round(_LONGER * 100 * usual) + 1) / 100
 
 
 def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
@@ -304,13 +298,31 @@ def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
     return np.array(starts[is_anew], dtype=np.int64)
 
 
+def first_and_its_copy(groups: Sequence[RowGroup]) -> Ints:
+    """The first report, which averages since boot, and a second that prints the same of a host with a load.
+
+    No interval has the mean of weeks to the last digit in so many columns.
+    """
+    same = used = 0
+    for rows in groups:
+        of_rates = np.delete(rows.numbers, list(rows.now_at), axis=1)
+        first, second = (of_rates[rows.report == number] for number in (0, 1))
+        if first.shape != second.shape or not np.array_equal(first, second, equal_nan=True):
+            return np.zeros(1, dtype=np.int64)
+        used += int((first > 0).sum())
+        same += len(first)
+    is_copy = _later(groups) >= 2 and used >= _FEWEST_CELLS * max(same, 1)
+    return np.arange(1 + is_copy, dtype=np.int64)
+
+
 def _by_start(rows: RowGroup, starts: Ints) -> Iterator[RowGroup]:
     """The rows from each of some reports to the next of them, numbered from 0."""
     number = np.searchsorted(starts, rows.report, "right")
     order = np.argsort(number, kind="stable")
     edges = np.searchsorted(number[order], np.arange(len(starts)) + 1)
     for start, own in zip(starts.tolist(), np.split(order, edges)[1:], strict=True):
-        yield rows._replace(report=rows.report[own] - start, items=rows.items[own], numbers=rows.numbers[own])
+        part = rows.only(own)
+        yield part._replace(report=part.report - start)
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:
@@ -440,4 +452,12 @@ def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
     for rows in groups:
         some = np.flatnonzero((rows.report == 0) == is_first)[:_MOST_ROWS]
         parts.append(rows.numbers[np.ix_(some, np.array(rows.rates_at, dtype=np.int64))].ravel())
+    return np.concatenate(parts)
+
+
+def _reports_of_rates(groups: Sequence[RowGroup]) -> Ints:
+    """The report of each of the `_rates` that follow the first one."""
+    parts = [np.empty(0, dtype=np.int64)]
+    for rows in groups:
+        parts.append(np.repeat(rows.report[rows.report > 0][:_MOST_ROWS], len(rows.rates_at)))
     return np.concatenate(parts)

@@ -220,11 +220,7 @@ def without_pauses(lengths: Floats, groups: Sequence[RowGroup], usual: float | N
 
 def _beginning(groups: Sequence[RowGroup]) -> list[RowGroup]:
     """The rows of the first reports, which are enough."""
-    is_early = [rows.report < MOST_RUNS for rows in groups]
-    return [
-        rows._replace(report=rows.report[early], items=rows.items[early], numbers=rows.numbers[early])
-        for rows, early in zip(groups, is_early, strict=True)
-    ]
+    return [rows.only(rows.report < MOST_RUNS) for rows in groups]
 
 
 def _rates(groups: Sequence[RowGroup], runs: Sequence[Ints], is_first: bool | None) -> tuple[Floats, Ints]:

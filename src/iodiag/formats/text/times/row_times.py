@@ -12,11 +12,11 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
+from iodiag.formats.text.structure.blocks import Block, Blocks, ClockSequence, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
-from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
+from iodiag.formats.text.times.report_times import Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
 from iodiag.table.table import Bools, Floats, Ints, repeated
 
@@ -25,14 +25,7 @@ COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
 _SECTORS = ("rsec/s", "wsec/s", "rkB/s", "wkB/s")
 _OF_REQUESTS = frozenset(("await_ms", "read_await_ms", "write_await_ms", "request_size_kb"))
 _TOTALS = {
-    "kB_read": "kB_read/s",
-    "kB_wrtn": "kB_wrtn/s",
-    "MB_read": "MB_read/s",
-    "MB_wrtn": "MB_wrtn/s",
-    "GB_read": "GB_read/s",
-    "GB_wrtn": "GB_wrtn/s",
-    "Blk_read": "Blk_read/s",
-    "Blk_wrtn": "Blk_wrtn/s",
+    f"{unit}_{way}": f"{unit}_{way}/s" for unit in ("kB", "MB", "GB", "Blk") for way in ("read", "wrtn")
 }
 _HARDLY_IDLE = 10.0
 OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
@@ -451,7 +444,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     )
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
     if _begins_at_boot(found, origin, parts, groups):
-        old = np.append(old, 0)
+        old = np.append(old, _report_times.first_and_its_copy(groups))
     old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
@@ -626,7 +619,10 @@ def _begins_at_boot(
     """Whether the first report of a segment is one that its tool averages since boot."""
     first_report = parts[0].rows.layout.first_report
     is_own_command = _is_of(origin, parts)
-    if origin.is_elided or (is_own_command and origin.command and origin.command.has_flag("y")):
+    own = origin.command if is_own_command else None
+    # without an interval there is no other report, whatever was left out
+    is_lone = own is not None and not (own.interval_s or own.is_excerpt) and _report_times.is_alone(groups)
+    if (origin.is_elided and not is_lone) or (own and own.has_flag("y")):
         return False
     if first_report == "since boot under its clock":
         # with an interval, the first report is its first interval; without, its clock is the header's

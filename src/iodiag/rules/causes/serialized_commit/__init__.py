@@ -8,7 +8,7 @@ counted shows nothing where small writes come one at a time, as a disk without a
 Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits
 or other synchronous writes, from one sample on. A process list full of COMMIT, settings that make each
 commit durable, and runnable tasks that come in crowds are further witnesses; without any device they carry
-the finding alone.
+the finding alone, which then names the disk that takes nearly all writes.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
@@ -88,20 +88,26 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     if judgement.chains:
         values |= judgement.chains[0].template_values()
         rows = judgement.chains[0].rows
-    room = " while {available:.1f} % of the CPU is free." if cpu else "."
+    carrier = judgement.carrier
+    values |= carrier.template_values() if carrier else {}
+    room = " while {available:.1f} % of the CPU is free" if cpu else ""
+    room += (_CARRIED + _FLAT * judgement.is_at_ceiling) * bool(carrier) + "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
-        devices=tuple(chain.series.name for chain in judgement.chains),
+        devices=tuple(chain.series.name for chain in judgement.places),
         **(time_fields(rows) if rows is not None else {}),
         summary=say(_said(judgement) + room, values),
         evidence=(
             *(item for chain in judgement.chains[:4] for item in _of_chain(chain)),
+            *_of_carrier(carrier),
             *_of_host(judgement, values),
             *_outside(judgement, limits),
         ),
+        remedy=(*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy),
+        confirm=_commands(view),
         refutes=(
             "sessions that wait for locks, the network or a replica instead of the log",
             "a device whose flushes the application does not wait for",
@@ -111,6 +117,38 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             "who waits for the flushes, and for how long: only the application's side shows that",
         ),
     )
+
+
+_CARRIED = "; {device} takes nearly all writes: {writes}/s of {write_kb:.1f} kB, {write_await} ms each"
+_FLAT = ", {util:.0f} % busy, at a rate that is flat to {flat:.1f} % in {count} samples, as at a ceiling"
+_OF_CEILING = (
+    "Find the limit of the log's device in IOPS and MB/s (of the volume, the instance, the disk): at a flat "
+    "rate it takes no more commits of this kind; fewer or larger flushes, or a higher limit, do.",
+)
+
+
+def _of_carrier(carrier: Chain | None) -> Iterator[Evidence]:
+    if carrier is not None:
+        text = (
+            "{device}: {writes} writes/s of {write_kb:.1f} kB at {write_await} ms, nearly all that is written"
+        )
+        if carrier.flat_pct >= 0:
+            text += "; {low} to {high} requests/s in {count} samples, {util:.0f} % busy"
+        yield cite(carrier.rows, text, carrier.template_values(), worst="util_pct")
+
+
+def _commands(view: View) -> tuple[str, ...]:
+    """Commands: of the database that the capture shows alone, and without what it holds already."""
+    is_mysql, is_pg = (bool(view.facts_of(*kinds)) for kinds in (_OF_MYSQL, _OF_PG))
+    given = [words for kind, words in _GIVEN.items() if view.facts_of(kind)]
+    other = () if is_mysql == is_pg else ("pg_", "psql") if is_mysql else ("mysql",)
+    known = (*(_INNODB if is_mysql else ()), *RULE.confirm)
+    return tuple(text for text in known if not text.startswith(other) and not any(w in text for w in given))
+
+
+_GIVEN = {"processlist": "PROCESSLIST", "pg-activity": "pg_stat_activity", "innodb-status": "INNODB STATUS"}
+_OF_MYSQL, _OF_PG = ("mysql-variables", "processlist", "innodb-status"), ("pg-settings", "pg-activity")
+_INNODB = ("mysql -e \"SHOW GLOBAL STATUS LIKE 'Innodb_os_log_%'\"", "mysql -e 'SHOW ENGINE INNODB STATUS'")
 
 
 def _said(judgement: Judgement) -> str:
@@ -157,10 +195,8 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
 def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
-        text = (
-            "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): up to "
-            "{ceiling:.2f} times the work fits, not the {without_iowait:.2f} times that iowait alone suggests"
-        )
+        text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
+        text += _NO_ROOM if judgement.is_at_ceiling else _ROOM
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
         text = (
@@ -168,6 +204,12 @@ def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
             "{crowded:.0f} % have {crowd:.0f} or more; variance over mean is {dispersion:.1f}"
         )
         yield cite(bursts.rows, text, bursts.template_values(), worst="run_queue")
+
+
+_NO_ROOM = "the CPU is not what limits"
+_ROOM = (
+    "up to {ceiling:.2f} times the work fits, not the {without_iowait:.2f} times that iowait alone suggests"
+)
 
 
 def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
@@ -184,6 +226,8 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
             text = "{waiting:.1f} of {active:.1f} active sessions were in COMMIT (mean of {listings} lists)"
         weighs: Weighs = "for" if witnesses.in_commit >= limits.commit_share else "against"
         yield _cited(witnesses.sessions[0], text, values, weighs)
+    for fact in witnesses.engine[:1]:
+        yield cite_fact(fact, weighs="context")
     for fact in witnesses.settings[:2]:
         known = [name for name in _SETTINGS if name in fact.values]
         yield cite_fact(

@@ -73,6 +73,8 @@ THRESHOLDS = {
     "write_kb": Threshold(
         64, "kB", "largest log write without flush columns", "a group of commits; measured: 33 kB"
     ),
+    "few": Threshold(3, "samples", "samples whose equal rates are no chance", "as volume-cap has it"),
+    "flat": Threshold(3, "%", "variation of the rate at a ceiling", "counts of a second: 2 % at 3,000/s"),
     "full_util": Threshold(80, "%", "util of a device hardly left idle", "one at a time: as in flight"),
     "serial": Threshold(0.8, "requests", "least in flight of one at a time", "U ≤ N for exact counters"),
     "slow_write": Threshold(
@@ -94,8 +96,9 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes. Where a layout does not tell reads from writes, `kind` says so, and what
-    is said of writes is of all requests.
+    source that cannot tell flushes. `flat_pct` is how far the rates of samples are apart at which a busy
+    device stays, as at a ceiling; NaN where they range. Where a layout does not tell reads from writes,
+    `kind` says so, and what is said of writes is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -111,6 +114,7 @@ class Chain:
     is_signature: bool = False
     util: float = float("nan")
     at_once: float = float("nan")
+    flat_pct: float = float("nan")
 
     @property
     def has_empty(self) -> bool:
@@ -140,6 +144,11 @@ class Chain:
             "write_kb": self.write_kb,
             "write_await": self.write_await_ms,
         }
+        if self.util >= 0:
+            rates = self.rows.floats("ios_per_s")
+            numbers |= {"util": 100 * self.util, "low": float(rates.min()), "high": float(rates.max())}
+        if self.flat_pct >= 0:
+            numbers["flat"] = self.flat_pct
         if self.flush_await_ms > 0:
             numbers |= {"flushes": self.flushes_per_s, "flush_await": self.flush_await_ms}
         return numbers
@@ -160,12 +169,14 @@ class Witnesses(NamedTuple):
     settings: tuple[Fact, ...] = ()
     is_durable: bool | None = None
     rates: tuple[Fact, ...] = ()
+    engine: tuple[Fact, ...] = ()
 
 
 class Judgement(NamedTuple):
     """Whether commits are serialized: with a confidence, or why not.
 
-    `chains` are the devices whose chain is busy, busiest first; empty where the host alone speaks.
+    `chains` are the devices whose chain is busy, busiest first; empty where the host alone speaks. Then
+    `carrier` is the disk that takes nearly all writes, if they keep it at work.
     """
 
     chains: tuple[Chain, ...] = ()
@@ -173,6 +184,17 @@ class Judgement(NamedTuple):
     confidence: Confidence | None = None
     status: Status = "clear"
     reason: str = ""
+    carrier: Chain | None = None
+
+    @property
+    def places(self) -> tuple[Chain, ...]:
+        """The devices that commits wait for, as far as they are known."""
+        return self.chains or ((self.carrier,) if self.carrier else ())
+
+    @property
+    def is_at_ceiling(self) -> bool:
+        """Whether the disk that takes the writes does so at a flat rate, and takes no more."""
+        return self.carrier is not None and self.carrier.flat_pct >= 0
 
 
 def judge(view: View, limits: Limits) -> Judgement:
@@ -267,7 +289,27 @@ def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
     if not is_waiting and not has_bursts:
         return Judgement(witnesses=witnesses, reason="no crowd of tasks that come and go with writes alone")
     sure = confidence(1 + _outside_points(witnesses, limits))
-    return Judgement((), witnesses, sure)
+    return Judgement((), witnesses, sure, carrier=_carrier(view, limits))
+
+
+def _carrier(view: View, limits: Limits) -> Chain | None:
+    """The disk that takes nearly all writes of the host, if its writes keep it at work."""
+    disks = disks_of(view)
+    written = [weighted.or_zero(weighted.mean(disk.samples, "write_kb_per_s")) for disk in disks]
+    most = int(np.argmax(written)) if written else 0
+    if (
+        not sum(written)
+        or written[most] < limits.write_share / 100 * sum(written)
+        or not len(disks[most].loaded)
+    ):
+        return None
+    rows = disks[most].loaded
+    chain = replace(_measured(disks[most], rows, True), util=weighted.mean(rows, "util"))
+    if not chain.writes_per_s * chain.write_await_ms / 1000 >= limits.idle_occupancy:
+        return None
+    spread = 100 * weighted.variation(rows, "ios_per_s")
+    is_flat = len(rows) >= limits.few and chain.util >= limits.full_util / 100 and spread <= limits.flat
+    return replace(chain, flat_pct=spread) if is_flat else chain
 
 
 def _run_queue_bursts(view: View, limits: Limits) -> RunQueueBursts | None:
@@ -458,6 +500,7 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
         settings=settings,
         is_durable=any(durable) if durable else None,
         rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if f.number("transactions_per_s") > 0),
+        engine=tuple(f for f in view.facts_of("innodb-status") if f.number("fsyncs_per_s") > 0),
     )
 
 

@@ -158,8 +158,8 @@ def _second(found: Comparison) -> Iterator[Evidence]:
 
 
 _RATIO = (
-    "{slow} takes {ratio} times its peers' latency in the median of {samples} samples ({least} to {most}): "
-    "{latency} ms against {others} ms on {peers}; it is the slowest in {slowest} of them"
+    "{slow} takes {latency} ms against {others} ms on {peers}; sample by sample {ratio} times its peers' "
+    "latency in the median of {samples} samples ({least} to {most}); it is the slowest in {slowest} of them"
 )
 _ONE = "{slow} takes {ratio} times its peers' latency: {latency} ms against {others} ms on {peers}"
 _EQUAL = "all carry the same load, {least_load} to {most_load} kB/s, {spread:.1f} % apart"

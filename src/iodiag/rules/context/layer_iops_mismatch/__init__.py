@@ -3,7 +3,8 @@
 What it detects: devices above and the ones they stand on, whose requests are in a ratio that spans a
 tenfold range within the capture: sequential requests merge on their way down to a few large ones, small
 writes on parity multiply. Where a limit in requests per second is stated for such a device
-(io.max riops/wiops), one ratio far from one is enough.
+(io.max riops/wiops), one ratio far from one is enough. Where nothing tells what a mapped device stands on,
+the only disk that moves its bytes in the same sample is taken for it.
 
 Why it matters: a limit in requests per second at the top throttles harmless sequential work as hard as
 it spares the random work that loads the disks.
@@ -17,40 +18,17 @@ References: Documentation/admin-guide/cgroup-v2.rst (io.max, io.cost); libvirt's
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.members import arrays
-from iodiag.analysis.array.side_by_side import once, report_keys, total_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.context.layer_iops_mismatch.layers import Layers, layers
 from iodiag.table.table import Table, numbered, stacked
-
-_SUMMED = ("ios_per_s", "read_kb_per_s", "write_kb_per_s", "read_merges_per_s", "write_merges_per_s")
-
-
-@dataclass(frozen=True)
-class Layers:
-    """Devices and those they stand on; `rows` has a row per report, with sums as `upper_…` and `lower_…`.
-
-    `parts` are the samples of each device of both layers, a report's first each.
-    """
-
-    upper: tuple[str, ...]
-    lower: tuple[str, ...]
-    rows: Table = field(repr=False)
-    parts: tuple[Table, ...] = field(repr=False)
-
-    def samples(self, rows: Table) -> Table:
-        """The samples of both layers in some of the `rows`."""
-        wanted = report_keys(rows)
-        return stacked([part[np.isin(report_keys(part), wanted)] for part in self.parts])
-
 
 Extreme = tuple[float, Layers, Table]
 
@@ -61,7 +39,7 @@ WORTH_SAYING = 10.0
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the host: the lowest ratio of requests between two layers, and the highest."""
-    found = [extreme for pair in _layers(view) for extreme in _extremes(pair, limits)]
+    found = [extreme for pair in layers(view) for extreme in _extremes(pair, limits)]
     if not found:
         known = any(True for device in view.topology if device.members)
         reason = "no device with samples stands on others with samples, or hardly used"
@@ -76,7 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
-        yield RULE.clear("requests keep about their number from layer to layer", *names)
+        yield RULE.clear("the ratio of requests between layers hardly changes", *names)
 
 
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
@@ -84,10 +62,7 @@ def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     rows = pair.rows
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
     counted = rows.floats("upper_ios_per_s") + rows.floats("lower_ios_per_s")
-    moved = [
-        rows.floats(f"{layer}_read_kb_per_s") + rows.floats(f"{layer}_write_kb_per_s")
-        for layer in ("upper", "lower")
-    ]
+    moved = [rows.floats(f"{layer}_kb_per_s") for layer in ("upper", "lower")]
     used = rows.floats("upper_ios_per_s") >= limits.least_ios
     used &= (counted * lengths >= limits.least_requests) & (rows.floats("lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
@@ -115,11 +90,12 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
 def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Finding:
     low, *between, high = found
     values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
+    devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
     both = stacked([pair.samples(rows) for _, pair, rows in (low, high)])
     return RULE.finding(
         severity="info",
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
-        devices=tuple(dict.fromkeys((*low[1].upper, *high[1].upper))),
+        devices=devices,
         summary=say(_SPAN if spans else _CAPPED, values),
         evidence=_once(
             *_evidence(low),
@@ -174,67 +150,6 @@ _CAPPED = (
 
 _APART = "{low} requests below for one above here, {high} there: {span} times as many"
 
-
-def _layers(view: View) -> Iterator[Layers]:
-    """Each array above its legs, and all that stands on a set of disks above those disks."""
-    seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
-    pairs = [
-        (view.series(array.name), array.legs) for array in arrays(view) if array.is_seen and array.leg_rows
-    ]
-    stacks = [([series], list(legs)) for series, legs in pairs if series is not None]
-    for upper, lower in (*stacks, *_stacks(view)):
-        names = tuple(s.name for s in upper), tuple(s.name for s in lower)
-        if names not in seen:
-            seen.add(names)
-            yield _joined(upper, lower)
-
-
-def _stacks(view: View) -> Iterator[tuple[list[DeviceSeries], list[DeviceSeries]]]:
-    """Topmost devices with the disks below them; those that share a disk go together."""
-    groups: list[tuple[set[str], set[str]]] = []
-    for series in view.devices:
-        leaves = {leaf.name for leaf in view.topology.leaves(series.name)} - {series.name}
-        is_topmost = not any(view.series(parent.name) for parent in view.topology.parents(series.name))
-        if not leaves or not is_topmost or not all(view.series(leaf) for leaf in leaves):
-            continue
-        tops = {series.name}
-        for group in [group for group in groups if group[1] & leaves]:
-            groups.remove(group)
-            tops, leaves = tops | group[0], leaves | group[1]
-        groups.append((tops, leaves))
-    for tops, leaves in groups:
-        order = [series.name for series in view.devices]
-        upper = [view.series(name) for name in sorted(tops, key=order.index)]
-        lower = [view.series(name) for name in sorted(leaves, key=order.index)]
-        yield [s for s in upper if s is not None], [s for s in lower if s is not None]
-
-
-def _joined(upper: Sequence[DeviceSeries], lower: Sequence[DeviceSeries]) -> Layers:
-    """Sums per report; a report needs all of the lower devices, and one of the upper."""
-    above, below = [once(series) for series in upper], [once(series) for series in lower]
-    rows = below[0]
-    for part in below[1:]:
-        rows = _shared(rows, [part])
-    rows = _shared(rows, above)
-    reports = report_keys(rows)
-    sums = {
-        f"{layer}_{column}": total_of(parts, column, reports)
-        for layer, parts in (("upper", above), ("lower", below))
-        for column in _SUMMED
-    }
-    ratio = sums["lower_ios_per_s"] / np.maximum(sums["upper_ios_per_s"], 1e-9)
-    names = tuple(s.name for s in upper), tuple(s.name for s in lower)
-    return Layers(*names, rows.with_columns(**sums, ratio=ratio), (*above, *below))
-
-
-def _shared(rows: Table, parts: Sequence[Table]) -> Table:
-    """The rows of reports that any of the parts has."""
-    keys, others = report_keys(rows), [report_keys(part) for part in parts]
-    if any(np.array_equal(keys, other) for other in others):
-        return rows
-    return rows[np.isin(keys, np.concatenate(others))]
-
-
 RULE = Rule(
     id="layer-iops-mismatch",
     role="context",
@@ -244,7 +159,7 @@ RULE = Rule(
         "Limit bytes per second or device time: blkdeviotune --total-bytes-sec, io.max rbps/wbps, io.cost.",
         "Compare loads on one layer only, the disks' for capacity.",
     ),
-    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s|write_kb_per_s|kb_per_s",)},)),
     thresholds={
         "span": Threshold(
             10, "times", "from the lowest ratio to the highest", "a measured host showed 160 (0.024 and 3.84)"

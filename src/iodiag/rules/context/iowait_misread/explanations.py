@@ -1,22 +1,7 @@
-"""%iowait says something else than it seems to.
-
-What it detects: high iowait while no device queues anything (one patient reader, a few of them on a device
-that does not spin, or tasks that wait for no disk at all); low iowait while commits wait in line or a device
-is saturated; and no iowait because busy CPUs hide it while a device is saturated.
-
-Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. People look for disk trouble
-where it is high and for none where it is low, and are wrong both ways.
-
-When it is wrong: a single reader can be just what matters, and then its latency is the trouble. High
-iowait beside a real queue is no misreading; this rule then keeps quiet. Where nothing completes, a device
-that hangs shows neither traffic nor, on kernels from 5.0 on, a queue: the tasks may well wait for a disk.
-
-References: proc_stat(5) on iowait; P. Zaitsev 2013, on idle and iowait together; sysstat issue 273.
-"""
+"""The ways in which iowait misleads: hidden by busy CPUs, low beside trouble, high beside none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,15 +13,20 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE, is_sustained, longest
+from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.states.service_times import sane_limit_ms
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.finding import Confidence, Evidence, Severity
+from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
+
+WINDOW_EXIT_SHARE = 0.8
+
+PART = 0.5
+"""Requests in flight per task that waits below which most of the tasks wait for something else."""
 
 MOMENT = 0.2
 """Share of the samples below which a few that do not last are a moment: nobody is misled by it."""
@@ -44,7 +34,10 @@ MOMENT = 0.2
 
 @dataclass(frozen=True)
 class Side:
-    """One way of being misled: the CPU's shares, a sentence, and what it rests on."""
+    """One way of being misled: the CPU's shares, a sentence, and what it rests on.
+
+    `is_full` says that a device takes no more, however much CPU time is left.
+    """
 
     summary: str
     cpu: CpuShares
@@ -53,66 +46,10 @@ class Side:
     devices: tuple[str, ...] = ()
     severity: Severity = "notice"
     is_moment: bool = False
+    is_full: bool = False
 
 
-_NO_IO = (
-    "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
-    "for a request that does not complete."
-)
-_ONE_READER = (
-    "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."
-)
-_FEW_READERS = (
-    "iowait of {iowait:.1f} % is a few tasks that each wait for one request of {device}, which does not spin "
-    "and serves so many at once: it measures no queue."
-)
-
-
-MOST_TIMES = 10.0
-"""Growth up to which it means something: of an idle CPU anything is many times as much."""
-
-
-def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """At most one finding per host: hidden trouble goes before an alarm about none."""
-    side = _misreading(view, limits)
-    if isinstance(side, Side):
-        yield _finding(side, limits)
-    elif side:
-        yield RULE.undetermined(side)
-    elif not any(series.samples.has("depth") for series in view.devices) or view.average_only & {
-        "disk",
-        "cpu",
-    }:
-        reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
-        yield RULE.undetermined(reason)
-    else:
-        yield RULE.clear("iowait and the devices tell the same story")
-
-
-def _finding(side: Side, limits: Limits) -> Finding:
-    values = side.cpu.template_values()
-    text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %)"
-    if side.cpu.ceiling <= MOST_TIMES:
-        text += ": up to {ceiling:.2f} times the work fits"
-        if side.cpu.idle >= 1:
-            text += ", not the {without_iowait:.2f} times that iowait alone suggests"
-    if side.cpu.available <= limits.masked:
-        text = (
-            "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"
-        )
-    return RULE.finding(
-        severity="info" if side.is_moment else side.severity,
-        confidence=side.confidence,
-        devices=side.devices,
-        **time_fields(side.cpu.rows, of_host=True),
-        summary=say(side.summary, values | {"device": side.devices[0] if side.devices else ""}),
-        evidence=(cite(side.cpu.rows, text, values, worst="iowait_pct"), *side.evidence),
-        refutes=("iowait that follows the number of requests in flight through the capture",),
-        cannot_know=("which tasks waited, and for what: iowait counts idle CPUs, not waiting tasks",),
-    )
-
-
-def _misreading(view: View, limits: Limits) -> Side | str | None:
+def misreading(view: View, limits: Limits) -> Side | str | None:
     """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
     if "cpu" in view.average_only:
         return None  # an average since boot says nothing of these samples
@@ -154,6 +91,7 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
             (cite(load.level.rows, text, depth, worst="latency_ms"),),
             (series.name,),
             "notice" if is_masked else "info",
+            is_full=True,
         )
     return None
 
@@ -169,8 +107,10 @@ def _beside_commits(view: View, limits: Limits) -> Side | None:
         "iowait is only {iowait:.1f} % though commits wait for the log: {available:.1f} % of the CPU is free."
     )
     text = "sessions that wait for another's commit sleep on a lock, which counts as idle"
-    names = tuple(chain.series.name for chain in judgement.chains)
-    return Side(summary, cpu, judgement.confidence, (cite(None, text, weighs="context"),), names)
+    names = tuple(chain.series.name for chain in judgement.places)
+    is_full = judgement.is_at_ceiling
+    evidence = (cite(None, text, weighs="context"),)
+    return Side(summary, cpu, judgement.confidence, evidence, names, is_full=is_full)
 
 
 def _high(view: View, limits: Limits) -> Side | str | None:
@@ -222,6 +162,16 @@ def _beside_disks(
     name = max(means, key=lambda device: means[device]["depth"])
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]
+    whole = [mean["depth"] for one, mean in means.items() if not _is_layer(view, one)] or [depth]
+    waiters = shares.iowait / 100 * (view.cpus or 1)
+    if sum(whole) < PART * waiters and not depth < 0.1:
+        held: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
+        text = (
+            "all devices together hold {held:.2f} requests in flight, where {waiting:.2f} tasks wait at least"
+        )
+        told = cite(disk, text, held, worst="depth")
+        summary = say(_OTHERS, held | {"iowait": shares.iowait})
+        return Side(summary, shares, confidence(3, at_most=at_most), (told,))
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
@@ -250,6 +200,12 @@ def _beside_disks(
     return Side(summary, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
 
 
+def _is_layer(view: View, name: str) -> bool:
+    """Whether its requests are in flight on devices below it, too."""
+    series = view.series(name)
+    return series is not None and series.is_stacked
+
+
 def _is_parallel(view: View, name: str, rows: Table) -> bool:
     """Whether a device that does not spin serves its requests as promptly as a healthy one of its class."""
     series = view.series(name)
@@ -258,33 +214,18 @@ def _is_parallel(view: View, name: str, rows: Table) -> bool:
     return weighted.mean(rows, "await_ms") <= float(sane_limit_ms(series, weighted.mean(rows, "size_kb")))
 
 
-RULE = Rule(
-    id="iowait-misread",
-    role="context",
-    title="%iowait misleads here",
-    why="iowait is idle time, counted only while a task of that CPU sleeps on I/O: it measures no load.",
-    remedy=(
-        "Judge by latency and requests in flight (iostat -x) and by pressure (/proc/pressure/io).",
-        "Read idle and iowait together, as the CPU that more work could use.",
-        "For high iowait without I/O see what the tasks wait in: cat /proc/PID/stack, /proc/PID/wchan.",
-    ),
-    needs=Needs(one_of=({"cpu": ("iowait_pct", "idle_pct")},)),
-    thresholds={
-        "high": Threshold(30, "%", "iowait that people call high", "judgement: 3 times the usual alarm"),
-        "low": Threshold(
-            10, "%", "iowait up to which nobody looks at disks", "the usual alarm of public rules"
-        ),
-        "idle": Threshold(25, "%", "idle time that makes low iowait striking", "judgement: a CPU of four"),
-        "masked": Threshold(10, "%", "idle and iowait together that leave nothing to count", "proc_stat(5)"),
-        "one_at_a_time": Threshold(1.5, "requests", "depth while busy, no queue", "measured: 1.0 to 1.05"),
-        "at_once": Threshold(
-            4, "requests", "depth that a device without spindles serves at once", "SATA SSDs: 4 to 8 channels"
-        ),
-        "blocked": Threshold(2, "tasks", "blocked tasks that are no crowd", "judgement: reader and journal"),
-        "steal": Threshold(10, "%", "steal that makes CPU shares doubtful", "awesome-prometheus-alerts"),
-    },
-    confirm=("iostat -xyt 1", "vmstat 1", "cat /proc/pressure/io", "ps -eo state,wchan:32,cmd | grep ^D"),
-    references=("https://man7.org/linux/man-pages/man5/proc_stat.5.html",),
-    pictures=("cpu",),
-    detect=detect,
+_NO_IO = (
+    "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
+    "for a request that does not complete."
+)
+_OTHERS = (
+    "iowait of {iowait:.1f} % is hardly time of the devices shown, which hold {held:.2f} requests in flight, "
+    "{share:.0f} % of what waits at the most: tasks wait for something else, or for a device without a row."
+)
+_ONE_READER = (
+    "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."
+)
+_FEW_READERS = (
+    "iowait of {iowait:.1f} % is a few tasks that each wait for one request of {device}, which does not spin "
+    "and serves so many at once: it measures no queue."
 )
