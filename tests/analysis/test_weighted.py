@@ -13,10 +13,10 @@ from iodiag.table.table import Table
 
 def test_samples_have_the_values_of_a_frame_as_floats():
     samples = Table.of(pd.DataFrame({"ios_per_s": [1, 2], "interval_s": [1.0, np.nan]}))
-    assert weighted.values(samples, "ios_per_s").tolist() == [1.0, 2.0]
-    assert np.isnan(weighted.values(samples, "absent")).all()
+    assert samples.floats("ios_per_s").tolist() == [1.0, 2.0]
+    assert np.isnan(samples.floats("absent")).all()
     assert weighted.lengths(samples).tolist() == [1.0, 1.0]
-    assert weighted.values(samples, "ios_per_s") is weighted.values(samples, "ios_per_s")
+    assert samples.floats("ios_per_s") is samples.floats("ios_per_s")
 
 
 def test_what_is_unknown_counts_once_or_not_at_all():
@@ -29,9 +29,9 @@ def test_what_is_unknown_counts_once_or_not_at_all():
 
 def test_what_is_made_from_samples_is_looked_up_anew():
     samples = Table.of(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
-    assert weighted.values(samples, "util").sum() == pytest.approx(0.6)
-    assert weighted.values(samples.with_columns(util=np.ones(3)), "util").sum() == 3
-    assert weighted.values(samples[samples["util"] > 0.15], "util").tolist() == [0.2, 0.3]
+    assert samples.floats("util").sum() == pytest.approx(0.6)
+    assert samples.with_columns(util=np.ones(3)).floats("util").sum() == 3
+    assert samples[samples["util"] > 0.15].floats("util").tolist() == [0.2, 0.3]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.measure import weighted
 from iodiag.table.table import Table, by_text, is_repeated, numbered, repeated, stacked
 
 WORDS = ("sda", "dm-0", "md0")
@@ -85,7 +84,7 @@ def test_a_column_is_looked_up_once_and_nobody_changes_it():
 
 def test_what_is_absent_is_unknown_as_numbers_and_an_error_as_a_column():
     samples = Table.of(frame_of(3))
-    assert np.isnan(weighted.values(samples, "svctm_ms")).all()
+    assert np.isnan(samples.floats("svctm_ms")).all()
     assert "svctm_ms" not in samples
     with pytest.raises(KeyError):
         samples["svctm_ms"]

@@ -266,6 +266,15 @@ def test_who_waits_waits_for_the_latency_of_a_device_that_is_never_idle(row, sai
     assert said in report.headline
 
 
+def test_without_a_queue_nothing_says_that_no_device_is_slow():
+    head = "avg-cpu: %user %nice %system %iowait %steal %idle\n 3.40 0.00 2.90 41.90 0.00 51.80\n\n"
+    head += "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = "".join(f"{head}sda {70 + n}.00 {400 + n}.00 200.00 {400 + n} 200\n\n" for n in range(5))
+    report = report_of("Linux 5.14.0 (box) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n" + rows)
+    assert "iowait is 42 %, and no column shows what is in flight on the devices" in report.headline
+    assert "seen to be slow" not in report.headline
+
+
 def test_blocked_tasks_are_not_healthy():
     assert state_of(iostat([{"sda": CALM}] * 5), vmstat([{"b": 3, "us": 5}] * 5)) != "healthy"
 

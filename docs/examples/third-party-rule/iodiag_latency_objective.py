@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -27,13 +27,12 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that misses the objective for long enough; the others are clear."""
     for series in view.devices:
-        clear = Outcome(RULE.id, "clear", (series.name,), "reads keep the objective")
-        yield _judge(series, limits) or clear
+        yield _judge(series, limits) or RULE.clear("reads keep the objective", series.name)
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     loaded = series.loaded
-    rows = longest(loaded, weighted.values(loaded, "read_await_ms") > limits.objective)
+    rows = longest(loaded, loaded.floats("read_await_ms") > limits.objective)
     if rows is None or not is_sustained(rows):
         return None
     values = {
@@ -46,7 +45,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     return RULE.finding(
         severity="warning",
         confidence="high",
-        devices=(series.name,),
+        **scope(rows, series.name),
         summary=say("{device} takes {latency} ms per read where {objective} ms is the objective.", values),
         evidence=(
             cite(
@@ -57,7 +56,6 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
             ),
         ),
         cannot_know=("how the latency of single requests is spread: the counters hold means alone",),
-        **time_fields(rows),
     )
 
 

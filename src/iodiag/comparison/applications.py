@@ -9,7 +9,6 @@ import numpy as np
 
 from iodiag.analysis.measure.before_after import AFTER, BEFORE, Sums, judged_change
 from iodiag.analysis.measure.evidence import cite_fact
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.comparison import Subject
@@ -33,7 +32,7 @@ def applications(before: View, after: View) -> Iterator[Subject]:
         changes = [
             judged_change(name, _run(one, name), _run(other, name))
             for name in _APPLICATIONS[one.kind]
-            if fact_number(one, name) >= 0 and fact_number(other, name) >= 0
+            if one.number(name) >= 0 and other.number(name) >= 0
         ]
         if changes:
             yield Subject(
@@ -50,7 +49,7 @@ def applications(before: View, after: View) -> Iterator[Subject]:
 
 
 def _run(fact: Fact, name: str) -> Sums:
-    return Sums(np.array([fact_number(fact, name)]), np.ones(1))
+    return Sums(np.array([fact.number(name)]), np.ones(1))
 
 
 Key = tuple[str, str, str]
@@ -60,11 +59,11 @@ def _runs(view: View) -> dict[Key, Fact]:
     """The one run of each tool and job; a summary stands for its intervals, several runs for none."""
     groups: dict[Key, list[Fact]] = {}
     for fact in view.facts_of(*_APPLICATIONS):
-        key = fact_word(fact, "job"), fact_word(fact, "direction"), fact.kind
+        key = fact.word("job"), fact.word("direction"), fact.kind
         groups.setdefault(key, []).append(fact)
     found = {}
     for key, facts in groups.items():
-        whole = [fact for fact in facts if fact_number(fact, "is_summary") == 1] or facts
+        whole = [fact for fact in facts if fact.number("is_summary") == 1] or facts
         if len(whole) == 1:
             found[key] = whole[0]
     return found
@@ -73,6 +72,6 @@ def _runs(view: View) -> dict[Key, Fact]:
 def _settings(one: Fact, other: Fact) -> Iterator[str]:
     """How the load tool was run differently."""
     for name in ("threads", "clients", "iodepth", "block_size_kb"):
-        values = fact_number(one, name), fact_number(other, name)
+        values = one.number(name), other.number(name)
         if not any(map(math.isnan, values)) and values[BEFORE] != values[AFTER]:
             yield f"`{name}`: {values[BEFORE]:g} before, {values[AFTER]:g} after, which alone may move it"

@@ -110,7 +110,7 @@ def _work(series: DeviceSeries, column: str) -> float:
     rows = series.loaded
     if not len(rows):
         return 0.0
-    return float(np.nansum(weighted.values(rows, column) * weighted.lengths(rows)))
+    return float(np.nansum(rows.floats(column) * weighted.lengths(rows)))
 
 
 _NUMBERS = re.compile(r"\d+:\d+|dev\d+-\d+|(dm-|loop|zram|nbd|ram)\d+|md-uuid-.*")

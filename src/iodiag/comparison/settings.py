@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -40,9 +39,9 @@ def _stated(view: View) -> dict[Key, tuple[float | str, Fact]]:
             (fact.kind, name): (value, fact) for name, value in fact.values.items() if name not in _ASIDE
         }
     for fact in view.facts_of("mounts"):
-        place = fact_word(fact, "mountpoint")
+        place = fact.word("mountpoint")
         if place:
-            found["mounts", place] = f"{fact_word(fact, 'filesystem')} ({fact_word(fact, 'options')})", fact
+            found["mounts", place] = f"{fact.word('filesystem')} ({fact.word('options')})", fact
     return found
 
 

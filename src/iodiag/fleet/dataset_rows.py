@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from iodiag.analysis.load.baselines import by_hour
-from iodiag.analysis.measure.weighted import values
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.fleet.discover import UNDATED
 from iodiag.model.report import Report
@@ -93,9 +92,9 @@ def device_rows(view: View, host: str, day: str) -> Iterator[Row]:
 
 
 def _numbers(series: DeviceSeries, direction: str) -> Iterator[tuple[str, float | None]]:
-    rates = values(series.samples, DIRECTIONS[direction][0])
+    rates = series.samples.floats(DIRECTIONS[direction][0])
     for quantity, column in zip(QUANTITIES, DIRECTIONS[direction], strict=True):
-        data = values(series.samples, column) if column else np.full(len(rates), np.nan)
+        data = series.samples.floats(column) if column else np.full(len(rates), np.nan)
         weights = rates if quantity == "latency_ms" else np.ones(len(rates))
         for name, share in (("median", 0.5), ("p95", 0.95)):
             yield f"{quantity}_{name}", _quantile(data, weights, share)

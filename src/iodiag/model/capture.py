@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -141,6 +142,16 @@ class Fact:
     ref: SourceRef
     host: str | None = None
     template: str = ""
+
+    def number(self, name: str) -> float:
+        """A number of it; NaN where it has none of that name."""
+        value = self.values.get(name)
+        return float(value) if isinstance(value, (int, float)) else math.nan
+
+    def word(self, name: str) -> str:
+        """A word of it; empty where it has none of that name."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else ""
 
 
 def filled(template: str, values: Mapping[str, float | str]) -> str:

@@ -133,3 +133,15 @@ class Rule:
             "pictures": self.pictures,
         }
         return Finding(**(defaults | fields))
+
+    def clear(self, reason: str, *devices: str) -> Outcome:
+        """That it is not so, of some devices or, without any, of the host."""
+        return Outcome(self.id, "clear", devices, reason)
+
+    def undetermined(self, reason: str, *devices: str, missing: tuple[str, ...] = ()) -> Outcome:
+        """That the capture does not tell."""
+        return Outcome(self.id, "undetermined", devices, reason, missing)
+
+    def not_applicable(self, reason: str, *devices: str, missing: tuple[str, ...]) -> Outcome:
+        """That the capture lacks what the rule is about; `missing` names it."""
+        return Outcome(self.id, "not_applicable", devices, reason, missing)

@@ -3,8 +3,8 @@
 How a rule uses them:
 
 - `len(samples)`, `"await_ms" in samples`, `samples.names`;
-- `samples.floats("await_ms")` is a column as floats, all NaN where there is none (`weighted.values` is the
-  same); `samples["sample"]` one as it is, a KeyError where there is none;
+- `samples.floats("await_ms")` is a column as floats, all NaN where there is none; `samples["sample"]` one as
+  it is, a KeyError where there is none;
 - `samples[mask]`, `samples[places]`, `samples[2:9]` are parts: a mask has a value per sample, places are
   numbers of samples. A part of neighbours shares its parent's memory, any other copies a column when it
   is asked for;

@@ -12,7 +12,7 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, sane_limit_ms, usual_ms
+from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, sane_limit_ms, streams_kb, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
@@ -245,8 +245,7 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 def is_stream(series: DeviceSeries, state: State) -> bool:
     """Whether large requests move as much as a device of its class usually does, with a short queue."""
     moved = state.rate * state.size_kb
-    is_fast = moved >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
-    return state.size_kb >= STREAM_KB and is_fast and state.at_once < LONG_QUEUE
+    return state.size_kb >= STREAM_KB and moved >= streams_kb(series) and state.at_once < LONG_QUEUE
 
 
 def is_quick(state: State) -> bool:
@@ -258,7 +257,7 @@ def is_quick(state: State) -> bool:
     if math.isnan(state.size_kb):
         is_free = state.rows.has("flush_await_ms") and not state.mean("flush_await_ms") > NO_FLUSH_MS
         return is_free and state.latency_ms <= fastest.usual_ms
-    return state.latency_ms <= fastest.usual_ms + state.size_kb / fastest.usual_kb_per_ms
+    return state.latency_ms <= fastest.usual(state.size_kb)
 
 
 def is_prompt(series: DeviceSeries) -> bool:
@@ -304,7 +303,7 @@ class Waiting(NamedTuple):
     """How many tasks wait on average, and the requests in flight on all devices shown and on the `most` used.
 
     Tasks blocked, else the CPUs that are idle while a task waits: as many tasks, or more. Where the number of
-    CPUs is not known either (not `is_counted`), it is taken for one.
+    CPUs is not known either (not `is_counted`), it is taken for one. Requests are NaN where no column tells.
     """
 
     tasks: float
@@ -333,7 +332,9 @@ def held_of_waiting(view: View) -> Waiting:
     whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
     held = {one.name: sum(state.share * _held(state)[1] for state in states(one)) for one in whole}
     most = max(whole, key=lambda one: held[one.name])
-    return Waiting(tasks, is_counted, sum(held.values()), most)
+    active = (state for one in whole for state in states(one) if state.kind != "idle")
+    is_unknown = any(math.isnan(state.depth) for state in active)
+    return Waiting(tasks, is_counted, math.nan if is_unknown else sum(held.values()), most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:

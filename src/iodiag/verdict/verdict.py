@@ -22,7 +22,6 @@ from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
@@ -258,12 +257,11 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     view, series = held[0]
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
-    names = tuple(dict.fromkeys(series.name for _, series in held))
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{IN_FLIGHT}`"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
-    return Verdict("open", devices=names, asks=asks), text
+    return Verdict("open", devices=tuple(dict.fromkeys(series.name for _, series in held)), asks=asks), text
 
 
 def _where(host: str | None, views: Sequence[View]) -> str:
@@ -347,9 +345,7 @@ def _is_slow(series: DeviceSeries, state: State) -> bool:
 def _asked(view: View, series: DeviceSeries) -> str:
     """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
     facts = (asker(view, series.loaded, way) for way in ("read", "write"))
-    return next(
-        (f"; {fact_word(fact, 'process')} alone asks for it" for fact in facts if fact is not None), ""
-    )
+    return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
 def _healthy(views: Sequence[View]) -> str:
@@ -560,6 +556,9 @@ def _held_where(view: View) -> str:
     if waiting.is_of_devices:
         text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
         return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    if math.isnan(waiting.in_flight):
+        text = "no column shows what is in flight on the devices: they, a limit above them, NFS or a lock may"
+        return text + " be it"
     text = "no device is seen to be slow"
     if not waiting.is_elsewhere:
         return text + ": a limit above them, NFS or a lock may be it"

@@ -76,8 +76,7 @@ def _bios(frame: Table, direction: str) -> float:
 def _in_step(rows: Sequence[Table]) -> bool:
     """Whether reads rise and fall with writes, where there are samples enough and they do."""
     read, write = (
-        np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)
-        for name in ("read", "write")
+        np.sum([frame.floats(f"{name}_kb_per_s") for frame in rows], axis=0) for name in ("read", "write")
     )
     if len(read) < 5 or any(np.nanstd(kb, ddof=1) <= 0.05 * np.nanmean(kb) for kb in (read, write)):
         return True

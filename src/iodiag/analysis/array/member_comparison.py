@@ -61,6 +61,11 @@ class Comparison:
     is_equal_load: bool
 
     @property
+    def slow_series(self) -> DeviceSeries:
+        """The slow one."""
+        return self.peers.devices[self.slow]
+
+    @property
     def window(self) -> Table:
         """The samples of the slow one."""
         return self.rows[self.slow]
@@ -76,7 +81,7 @@ class Comparison:
         counts = []
         for rows in self.rows:
             lengths = weighted.seconds_or_one(rows)
-            counts.append(float(np.nansum(weighted.values(rows, self.rate) * lengths)))
+            counts.append(float(np.nansum(rows.floats(self.rate) * lengths)))
         return min(counts)
 
     @property
@@ -121,8 +126,8 @@ def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comp
     if columns is None:
         return
     latency, rate = columns
-    waits = np.array([weighted.values(own, latency) for own in rows])
-    rates = np.array([weighted.values(own, rate) for own in rows])
+    waits = np.array([own.floats(latency) for own in rows])
+    rates = np.array([own.floats(rate) for own in rows])
     lengths = weighted.seconds_or_one(rows[0])
     loaded = np.asarray((rates * lengths >= 1).all(axis=0) & (waits > 0).all(axis=0))
     if not loaded.any():
@@ -213,7 +218,7 @@ def _read_share(frame: Table) -> float:
 
 def _splits_requests(frame: Table) -> bool:
     """Whether every sample tells reads from writes: sar does only where all go one way."""
-    return not np.isnan(weighted.values(frame, "reads_per_s")).any()
+    return not np.isnan(frame.floats("reads_per_s")).any()
 
 
 def _load_spread(rows: Sequence[Table]) -> float:

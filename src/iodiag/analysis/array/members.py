@@ -214,7 +214,7 @@ def array_traffic(rows: Table) -> ArrayTraffic:
     """The traffic over some of an Array's `rows`."""
     *rates, _ = ArrayTraffic._fields
     means = {name: weighted.mean(rows, f"{name}_per_s") for name in rates}
-    counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
+    counted = rows.floats("ios_per_s") + rows.floats("legs_ios_per_s")
     requests = float(np.nansum(counted * np.maximum(weighted.seconds_or_one(rows), 1.0)))
     return ArrayTraffic(**means, requests=requests)
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.parity_costs import Geometry, Share, small_share
 from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.request_columns import least_writes
@@ -75,13 +74,13 @@ def _windows(
 
 def _mask(rows: Table, geometry: Geometry, traffic: Traffic) -> Mask:
     """The samples in which enough is written and both counts show small writes."""
-    enough = weighted.values(rows, "write_kb_per_s") >= traffic.least_kb
+    enough = rows.floats("write_kb_per_s") >= traffic.least_kb
     enough |= least_writes(rows) >= traffic.least_writes
-    paged = np.maximum(weighted.values(rows, "paged_write_kb_per_s"), 1e-9)
-    read = weighted.values(rows, "read_kb_per_s")
-    excess = weighted.values(rows, "excess_read_kb_per_s")
+    paged = np.maximum(rows.floats("paged_write_kb_per_s"), 1e-9)
+    read = rows.floats("read_kb_per_s")
+    excess = rows.floats("excess_read_kb_per_s")
     full, small = geometry.full_stripe, geometry.small_writes
-    by_writes = (weighted.values(rows, "legs_write_kb_per_s") / paged - full) / (small - full)
+    by_writes = (rows.floats("legs_write_kb_per_s") / paged - full) / (small - full)
     by_reads = excess / paged / geometry.small_reads
     is_small = (np.minimum(by_writes, by_reads) >= traffic.least_share) & (
         excess >= traffic.least_excess * read

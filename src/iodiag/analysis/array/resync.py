@@ -45,20 +45,18 @@ def unasked_reads(array: Array, rows: Table) -> Floats:
     may_lack = array.device.active_slots is None or array.gone > 0
     per_read = max((g.members - g.parity for g in layouts), default=1) if may_lack else 1
     per_write = max((g.small_writes for g in layouts), default=0)
-    asked = per_read * weighted.values(rows, "read_kb_per_s")
-    asked = asked + per_write * weighted.values(rows, "paged_write_kb_per_s")
+    asked = per_read * rows.floats("read_kb_per_s")
+    asked = asked + per_write * rows.floats("paged_write_kb_per_s")
     if not array.is_seen and array.device.activity:
         asked = np.zeros(len(rows))  # the array was not captured, but is said to be at it
-    return np.asarray(weighted.values(rows, "legs_read_kb_per_s") - asked)
+    return np.asarray(rows.floats("legs_read_kb_per_s") - asked)
 
 
 def share_of_load(array: Array, rows: Table) -> Floats:
     """What nobody asked for, as a share of all that the legs move or of their requests, whichever is more."""
     moved = unasked_reads(array, rows)
-    reads = np.sum([weighted.values(leg, "reads_per_s") for leg in array.legs_at(rows)], axis=0)
-    read_kb, written_kb, ios = (
-        weighted.values(rows, f"legs_{name}_per_s") for name in ("read_kb", "write_kb", "ios")
-    )
+    reads = np.sum([leg.floats("reads_per_s") for leg in array.legs_at(rows)], axis=0)
+    read_kb, written_kb, ios = (rows.floats(f"legs_{name}_per_s") for name in ("read_kb", "write_kb", "ios"))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.fmax(moved / (read_kb + written_kb), moved / read_kb * reads / ios))
 
@@ -116,7 +114,7 @@ def is_rebuild(array: Array) -> Mask:
 
 
 def _per_leg(array: Array, column: str) -> Floats:
-    return np.array([weighted.values(leg, column) for leg in array.leg_rows])
+    return np.array([leg.floats(column) for leg in array.leg_rows])
 
 
 def suspected(view: View) -> Array | None:

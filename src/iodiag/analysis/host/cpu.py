@@ -111,7 +111,7 @@ class RunQueueBursts:
 
     def template_values(self) -> Values:
         """What sentences about it name; `runs` are the first counts as the samples show them."""
-        runs = weighted.values(self.rows, "run_queue")[:12]
+        runs = self.rows.floats("run_queue")[:12]
         return {
             "empty": self.empty,
             "crowded": self.crowded,
@@ -122,8 +122,12 @@ class RunQueueBursts:
 
 
 LEAST_CONVOY_SAMPLES = 8
-CROWD_WITHOUT_CPU_COUNT = 8.0
-"""Runnable tasks that make a crowd where the number of processors is not known: twice a host of four."""
+_CROWD_WITHOUT_CPU_COUNT = 8.0
+
+
+def crowd(view: View) -> float:
+    """Tasks that make a crowd: twice as many as processors; of a host of four where these are not known."""
+    return 2.0 * view.cpus if view.cpus else _CROWD_WITHOUT_CPU_COUNT
 
 
 def run_queue_bursts(view: View) -> RunQueueBursts | None:
@@ -132,14 +136,14 @@ def run_queue_bursts(view: View) -> RunQueueBursts | None:
     if queue is None or "run_queue" not in queue:
         return None
     rows = queue[~np.isnan(queue.floats("run_queue"))]
-    counts = weighted.values(rows, "run_queue")
+    counts = rows.floats("run_queue")
     if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
         return None
-    crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
+    least = crowd(view)
     return RunQueueBursts(
         rows=rows,
         empty=100 * float((counts <= 1).mean()),
-        crowded=100 * float((counts >= max(crowd, 2)).mean()),
-        crowd=crowd,
+        crowded=100 * float((counts >= max(least, 2)).mean()),
+        crowd=least,
         dispersion=float(counts.var() / counts.mean()),
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from iodiag.analysis.measure.evidence import cite_fact
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -48,8 +47,8 @@ def disk_reports(view: View) -> dict[Disk, list[Fact]]:
     """The facts of each disk, in the order of the inputs."""
     found: dict[Disk, list[Fact]] = {}
     for fact in view.facts_of(*HEALTH_FACTS):
-        if fact_word(fact, "behind") or (fact.kind != "raid-controller" and _REPORTED & set(fact.values)):
-            facts = found.setdefault(Disk(_device(view, fact), fact_word(fact, "behind")), [])
+        if fact.word("behind") or (fact.kind != "raid-controller" and _REPORTED & set(fact.values)):
+            facts = found.setdefault(Disk(_device(view, fact), fact.word("behind")), [])
             # a report may have a listing as text and as JSON
             if fact.values not in [known.values for known in facts]:
                 facts.append(fact)
@@ -76,12 +75,12 @@ def volumes(view: View) -> list[Volume]:
     """The volumes of RAID controllers, each once, in the order of the inputs."""
     found: dict[tuple[str, str], list[Fact]] = {}
     for fact in view.facts_of("raid-controller"):
-        if fact_word(fact, "part").startswith("volume"):
-            found.setdefault((fact_word(fact, "controller"), fact_word(fact, "part")), []).append(fact)
+        if fact.word("part").startswith("volume"):
+            found.setdefault((fact.word("controller"), fact.word("part")), []).append(fact)
     result = []
     for facts in found.values():
         device = next((name for fact in facts if (name := _device(view, fact))), "")
-        result.append(Volume(device, fact_word(facts[-1], "state"), tuple(facts)))
+        result.append(Volume(device, facts[-1].word("state"), tuple(facts)))
     return result
 
 
@@ -90,34 +89,24 @@ def lost_caches(view: View) -> Iterator[tuple[str, list[Fact]]]:
 
     A failed battery takes no cache from a volume that writes back all the same.
     """
-    controllers = [fact for fact in view.facts_of("raid-controller") if not fact_word(fact, "part")]
+    controllers = [fact for fact in view.facts_of("raid-controller") if not fact.word("part")]
     for volume in volumes(view):
         first = volume.facts[0]
-        own = [
-            fact for fact in controllers if fact_word(fact, "controller") == fact_word(first, "controller")
-        ]
-        off = [
-            fact
-            for fact in own
-            if fact_word(fact, "battery") in ("failed", "learning") or fact_word(fact, "cache")
-        ]
-        policies = {fact_word(fact, "write_policy") for fact in volume.facts} - {""}
-        is_changed = any(fact_word(fact, "configured_policy") == "write back" for fact in volume.facts)
+        own = [fact for fact in controllers if fact.word("controller") == first.word("controller")]
+        off = [fact for fact in own if fact.word("battery") in ("failed", "learning") or fact.word("cache")]
+        policies = {fact.word("write_policy") for fact in volume.facts} - {""}
+        is_changed = any(fact.word("configured_policy") == "write back" for fact in volume.facts)
         if policies == {"write through"} and (off or is_changed):
             yield volume.device, [*off, *volume.facts]
 
 
 def _device(view: View, fact: Fact) -> str:
     """The device that a fact names, else its controller's only named volume, else the host's only disk."""
-    if named := fact_word(fact, "device"):
+    if named := fact.word("device"):
         return view.topology.canonical(named)
-    siblings = [
-        one for one in view.facts_of(fact.kind) if fact_word(one, "controller") and fact_word(one, "device")
-    ]
+    siblings = [one for one in view.facts_of(fact.kind) if one.word("controller") and one.word("device")]
     of_controller = {
-        fact_word(one, "device")
-        for one in siblings
-        if fact_word(one, "controller") == fact_word(fact, "controller")
+        one.word("device") for one in siblings if one.word("controller") == fact.word("controller")
     }
     disks = {leaf.name for series in view.devices for leaf in (series.leaves or (series,))}
     disks = of_controller or {name for name in disks if not _NO_DISK.fullmatch(name)}

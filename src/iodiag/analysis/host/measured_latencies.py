@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import cite_fact
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding
@@ -30,17 +29,15 @@ def measured_latencies(view: View) -> list[MeasuredLatency]:
 
 def _timed(view: View) -> Iterator[Fact]:
     for fact in view.facts_of(*LATENCY_FACTS):
-        if any(
-            fact_number(fact, name) > 0 for name in ("p50_ms", "max_ms", "whole_mean_ms", "device_mean_ms")
-        ):
+        if any(fact.number(name) > 0 for name in ("p50_ms", "max_ms", "whole_mean_ms", "device_mean_ms")):
             yield fact
 
 
 def _summary(view: View, fact: Fact) -> MeasuredLatency:
     def known(*names: str) -> float | None:
-        return next((value for name in names if (value := fact_number(fact, name)) >= 0), None)
+        return next((value for name in names if (value := fact.number(name)) >= 0), None)
 
-    requests_of = fact_word(fact, "requests_of") or fact_word(fact, "direction")
+    requests_of = fact.word("requests_of") or fact.word("direction")
     mean = known("mean_ms", "latency_ms")
     return MeasuredLatency(
         device=_device(view, fact),
@@ -63,7 +60,7 @@ def _summary(view: View, fact: Fact) -> MeasuredLatency:
 
 def _device(view: View, fact: Fact) -> str:
     """The name that samples have for the device of a fact; "" where it names none."""
-    stated = fact_word(fact, "device")
+    stated = fact.word("device")
     series = view.series(stated) if stated else None
     return series.name if series else view.topology.canonical(stated) if stated else ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.capture import Fact
 from iodiag.table.table import Table
@@ -20,5 +19,5 @@ def asker(view: View, rows: Table, way: str) -> Fact | None:
     moved = weighted.mean(rows, f"{way}_kb_per_s")
     if not moved >= IDLE_KB_PER_S:
         return None
-    named = (fact for fact in view.facts_of("pidstat", "iotop") if fact_word(fact, "process"))
-    return next((f for f in named if abs(fact_number(f, f"{way}_kb_per_s") - moved) <= SAME * moved), None)
+    named = (fact for fact in view.facts_of("pidstat", "iotop") if fact.word("process"))
+    return next((f for f in named if abs(f.number(f"{way}_kb_per_s") - moved) <= SAME * moved), None)

@@ -6,7 +6,6 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.facts import fact_word
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
@@ -31,8 +30,8 @@ def swapped(view: View) -> Table | None:
 
 
 def _kb(table: Table, direction: str) -> Floats:
-    kb = weighted.values(table, f"swap_{direction}_kb_per_s")
-    pages = weighted.values(table, f"pages_{direction}_per_s")
+    kb = table.floats(f"swap_{direction}_kb_per_s")
+    pages = table.floats(f"pages_{direction}_per_s")
     return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)
 
 
@@ -56,7 +55,7 @@ def has_room(view: View, rows: Table) -> Mask:
 
     Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
     """
-    used, out = np.nan_to_num(swap_used_kb(view, rows)), np.nan_to_num(weighted.values(rows, "out_kb"))
+    used, out = np.nan_to_num(swap_used_kb(view, rows)), np.nan_to_num(rows.floats("out_kb"))
     burst = np.cumsum(np.diff(out >= KB_PER_MB, prepend=False))
     in_burst = np.bincount(burst, out) / np.maximum(np.bincount(burst), 1) if len(out) else out
     return np.asarray(room_kb(view, rows) > used + MINUTE_S * in_burst[burst])
@@ -67,7 +66,7 @@ def beside(view: View, table: str, column: str, rows: Table) -> Floats:
     result, samples = np.full(len(rows), np.nan), view.samples(table)
     if samples is not None:
         own, other = paired(rows, samples)
-        result[own] = weighted.values(samples, column)[other]
+        result[own] = samples.floats(column)[other]
     return result
 
 
@@ -118,6 +117,6 @@ def _carries(disk: Table, pages: Table) -> bool:
 
 def _named(view: View) -> list[str]:
     """The devices and partitions that lsblk or /proc/swaps say hold swap."""
-    named = [name for fact in view.facts_of("swaps") for name in fact_word(fact, "devices").split()]
+    named = [name for fact in view.facts_of("swaps") for name in fact.word("devices").split()]
     named += [device.name for device in view.topology if "[SWAP]" in device.mountpoints]
     return [name.removeprefix("/dev/") for name in named]

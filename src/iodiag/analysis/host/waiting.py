@@ -62,7 +62,7 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] 
 def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     """Where many tasks are blocked, and half as much is moved as while half as many are: rows and text."""
     own, other = paired(paging, rows)
-    tasks = weighted.values(rows, "blocked")[other]
+    tasks = rows.floats("blocked")[other]
     kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
     is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
     if is_many.all() or not is_many.any():
@@ -127,7 +127,7 @@ def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:
         return None
     kept = memory.with_columns(grown=np.diff(memory.floats("cached_kb"), prepend=np.nan))
     own, other = paired(paging, kept)
-    rows, seconds = paging[own], weighted.values(paging, "interval_s")[own]
+    rows, seconds = paging[own], paging.floats("interval_s")[own]
     grown = kept.floats("grown")[other] / np.where(seconds > 0, seconds, np.nan)
     drained = rows.floats("pgpgout_kb_per_s")
     is_grown = grown >= np.maximum((1 + FLAT) * drained, STILL_KB)
@@ -202,7 +202,7 @@ def under_pressure(view: View, what: str, some: float, full: float) -> tuple[Tab
     if table is None:
         return None
     kind = next((kind for kind in ("", "_10s", "_60s") if view.has("pressure", f"{what}_some{kind}_pct")), "")
-    shares = (weighted.values(table, f"{what}_{state}{kind}_pct") for state in ("some", "full"))
+    shares = (table.floats(f"{what}_{state}{kind}_pct") for state in ("some", "full"))
     is_pressed = np.any([share >= least for share, least in zip(shares, (some, full), strict=True)], axis=0)
     return table[is_pressed], kind
 

@@ -12,9 +12,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.waiting import NOBODY, blocked, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
@@ -174,23 +172,16 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             values,
         )
     if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
-        yield cite(
-            rows_of_both(load.unloaded.rows, rows),
-            "at most about {gain:.0f} % more throughput is left, at any depth",
-            values,
-        )
+        told = "at most about {gain:.0f} % more throughput is left, at any depth"
+        yield cite(rows_of_both(load.unloaded.rows, rows), told, values)
 
 
 def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     """How many requests the device serves at once, as far as two load levels tell."""
     values = template_values(series, load)
     if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
-        yield cite(
-            rows_of_both(load.unloaded.rows, load.level.rows),
-            "two load levels fit a device that serves about {servers:.1f} requests at once",
-            values,
-            weighs="context",
-        )
+        text = "two load levels fit a device that serves about {servers:.1f} requests at once"
+        yield cite(rows_of_both(load.unloaded.rows, load.level.rows), text, values, weighs="context")
 
 
 def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evidence]:
@@ -225,7 +216,7 @@ def held_cpus(view: View, load: Load) -> Iterator[Evidence]:
         text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
         yield cite(shares.rows, text, values, worst="iowait_pct")
     queue = rows_at(view, "queue", load.level.rows)
-    most = float(np.nanmax(weighted.values(queue, "load_1m"), initial=0)) if queue else 0.0
+    most = float(np.nanmax(queue.floats("load_1m"), initial=0)) if queue else 0.0
     if most >= max(CROWDED_LOAD, 10 * (view.cpus or 0)):
         yield cite(queue, "the load average is {load:.0f}", {"load": most}, worst="load_1m")
 
@@ -262,11 +253,11 @@ def application_latency(view: View, load: Load) -> Iterator[Evidence]:
     queued = _with_threads(facts, load.level.depth)
     if alone is None or queued is None or alone is queued:
         return
-    short, long = fact_number(alone, "response_ms"), fact_number(queued, "response_ms")
+    short, long = alone.number("response_ms"), queued.number("response_ms")
     if not 1 / AGREES <= long / short / load.inflation <= AGREES:
         return
     values: Values = {"short": short, "long": long, "times": long / short, "device_times": load.inflation}
-    values |= {"few": fact_number(alone, "threads"), "many": fact_number(queued, "threads")}
+    values |= {"few": alone.number("threads"), "many": queued.number("threads")}
     text = (
         "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
         "{times:.1f}x; the device's {device_times:.1f}x"
@@ -280,7 +271,7 @@ def application_latency(view: View, load: Load) -> Iterator[Evidence]:
 
 def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:
     """The application's fact whose threads are as many as the requests in flight, within a tenth."""
-    near = (fact for fact in facts if abs(fact_number(fact, "threads") / depth - 1) <= 0.1)
+    near = (fact for fact in facts if abs(fact.number("threads") / depth - 1) <= 0.1)
     return next(near, None)
 
 

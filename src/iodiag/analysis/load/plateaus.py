@@ -11,7 +11,6 @@ import numpy as np
 
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, load_levels
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.quantiles import median, percentiles
@@ -144,7 +143,7 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
 def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
     "kind."""
-    depths = list(percentiles(weighted.values(top.rows, "at_once"), 10, 90))
+    depths = list(percentiles(top.rows.floats("at_once"), 10, 90))
     kinds = set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         if kind[0].kind in kinds:
@@ -203,7 +202,7 @@ def densest(rates: Floats, width: float) -> float:
 
 def p90_over_p10(rows: Table, column: str) -> float:
     """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     data = data[np.isfinite(data) & (data > 0)]
     if not len(data):
         return float("nan")
@@ -213,43 +212,35 @@ def p90_over_p10(rows: Table, column: str) -> float:
 
 def max_over_min(rows: Table, column: str) -> float:
     """The largest value of a column over its least; NaN where that is unknown."""
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     data = data[np.isfinite(data) & (data > 0)]
     return float(data.max() / data.min()) if len(data) else float("nan")
 
 
 @dataclass(frozen=True)
 class RateStep:
-    """The samples before and after one step of a rate; rates are medians, noise is robust."""
+    """The samples before and after one step of a rate."""
 
     quantity: rate_limits.Quantity
     before: Table = field(repr=False)
     after: Table = field(repr=False)
 
-    @property
-    def before_rate(self) -> float:
-        """The median rate before the step."""
-        return _median(self.before, self.quantity)
+    @cached_property
+    def rates(self) -> tuple[float, float]:
+        """The median rates before the step and after it."""
+        return _median(self.before, self.quantity), _median(self.after, self.quantity)
+
+    @cached_property
+    def noises(self) -> tuple[float, float]:
+        """1.4826 times the median distances from them: the standard deviations of normal data."""
+        before, after = (rows.floats(self.quantity) for rows in (self.before, self.after))
+        high, low = self.rates
+        return 1.4826 * median(np.abs(before - high)), 1.4826 * median(np.abs(after - low))
 
     @property
-    def after_rate(self) -> float:
-        """The median rate after it."""
-        return _median(self.after, self.quantity)
-
-    @property
-    def drop(self) -> float:
-        """How far the rate fell; negative where it rose."""
-        return self.before_rate - self.after_rate
-
-    @property
-    def noise_before(self) -> float:
-        """Robust standard deviation of the rate before the step."""
-        return _deviation(self.before, self.quantity)
-
-    @property
-    def noise_after(self) -> float:
-        """Robust standard deviation of the rate after it."""
-        return _deviation(self.after, self.quantity)
+    def unit(self) -> tuple[str, float]:
+        """What its rates are told in, and how much of them that is."""
+        return ("IOPS", 1.0) if self.quantity == "ios_per_s" else ("MiB/s", KB_PER_MB)
 
     @property
     def keeps_mix(self) -> bool:
@@ -275,10 +266,4 @@ def rate_step(samples: Table, quantity: rate_limits.Quantity, least: int) -> Rat
 
 
 def _median(rows: Table, column: str) -> float:
-    return median(weighted.values(rows, column))
-
-
-def _deviation(rows: Table, column: str) -> float:
-    """1.4826 times the median distance from the median: the standard deviation of normal data."""
-    data = weighted.values(rows, column)
-    return 1.4826 * median(np.abs(data - median(data)))
+    return median(rows.floats(column))

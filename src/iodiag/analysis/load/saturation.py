@@ -47,16 +47,11 @@ from iodiag.analysis.states.service_times import (
     SERVICE,
     class_of,
     sane_limit_ms,
+    streams_kb,
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.device_traits import (
-    cloud_model,
-    has_parity,
-    is_spinning,
-    is_spread,
-    spindles,
-)
+from iodiag.analysis.view.device_traits import cloud_model, has_parity, is_spinning, is_spread, spindles
 from iodiag.analysis.view.request_columns import LITTLE
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
@@ -622,14 +617,13 @@ def _over(
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
     moved = served_rate(series, level, waiting) * waiting.size_kb
-    is_at_speed = moved >= 1000 * _kb_per_ms(series) and class_of(series) in ("nvme", "solid")
+    is_at_speed = moved >= streams_kb(series) and class_of(series) in ("nvme", "solid")
     if is_long and is_at_speed and inflation > limits.calm_inflation:
         return "class"
     if is_full and _is_beyond(series, level, limits):
         return "queue"
     # what moves more than a disk with heads is none, nor slow for want of a seek
-    solid = SERVICE["solid"]
-    most = limits.calm_inflation * (solid.usual_ms + waiting.size_kb / solid.usual_kb_per_ms)
+    most = limits.calm_inflation * SERVICE["solid"].usual(waiting.size_kb)
     is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
     is_swift &= class_of(series) == "unknown"
     return "speed" if is_long and is_swift and waiting.latency_ms > most else None
@@ -666,10 +660,6 @@ def _calmer(
     return UnloadedBaseline(least, False, weighted.mean(rows, "depth"), rows)
 
 
-def _kb_per_ms(series: DeviceSeries) -> float:
-    return SERVICE[class_of(series)].usual_kb_per_ms
-
-
 def _usual_ms(series: DeviceSeries, waiting: DirectionLoad) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
 
@@ -678,7 +668,7 @@ def _usual_ms(series: DeviceSeries, waiting: DirectionLoad) -> float:
     usual = usual_ms(series, waiting.size_kb)
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual_ms + waiting.size_kb / SERVICE["network"].usual_kb_per_ms)
+    return max(usual, SERVICE["network"].usual(waiting.size_kb))
 
 
 def served_rate(series: DeviceSeries, level: Level, waiting: DirectionLoad) -> float:
@@ -818,8 +808,7 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     if not legs:
         return load._replace(reason=_unknown(load))
     if load.spindles == 1:
-        reason = "a single disk or card serves one request at a time: busy means busy"
-        return load._replace(reason=reason)
+        return load._replace(reason="a single disk or card serves one request at a time: busy means busy")
     if not load.parallel:
         reason = (
             "nothing says whether the device serves several requests at once (a volume may stand on one "

@@ -44,8 +44,8 @@ def stalled(rows: Table) -> Mask:
 
     A driver that does not count its requests moves kB without any: that is an answer.
     """
-    completed, moved = weighted.values(rows, "ios_per_s"), weighted.values(rows, "kb_per_s")
-    return np.asarray((completed == 0) & ~(moved > 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
+    completed, moved = rows.floats("ios_per_s"), rows.floats("kb_per_s")
+    return np.asarray((completed == 0) & ~(moved > 0) & (rows.floats("util") >= ALWAYS_BUSY))
 
 
 def bridged(samples: Table) -> Table:
@@ -106,10 +106,10 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     that outlive the sample can do.
     """
     samples = series.samples
-    done, util = weighted.values(samples, "ios_per_s"), weighted.values(samples, "util")
+    done, util = samples.floats("ios_per_s"), samples.floats("util")
     busy = util >= ALWAYS_BUSY
-    outlived = util > 1.1 * (weighted.values(samples, "depth") + weighted.half_digit(samples))
-    is_silent = (done == 0) & ~(weighted.values(samples, "kb_per_s") > 0)
+    outlived = util > 1.1 * (samples.floats("depth") + weighted.half_digit(samples))
+    is_silent = (done == 0) & ~(samples.floats("kb_per_s") > 0)
     may_be_silent = is_silent | (busy & outlived & (done > 0))
     # a stall is busy throughout, or its end is busy for longer than it lasts
     if not (may_be_silent & (busy | (util > 1).any())).any():
@@ -145,7 +145,7 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
 
 def answers(series: DeviceSeries) -> bool:
     """Whether a device completes any request in the capture."""
-    return bool((weighted.values(series.samples, "ios_per_s") > 0).any())
+    return bool((series.samples.floats("ios_per_s") > 0).any())
 
 
 def late_answer_ms(series: DeviceSeries, late: float) -> float | None:
@@ -153,12 +153,12 @@ def late_answer_ms(series: DeviceSeries, late: float) -> float | None:
     rows = series.samples
     latency = np.zeros(len(rows))
     for column in ("latency_ms", "read_await_ms", "write_await_ms"):
-        np.fmax(latency, weighted.values(rows, column), out=latency)
+        np.fmax(latency, rows.floats(column), out=latency)
     return float(latency.max()) if (latency >= late).any() else None
 
 
 def _median(rows: Table, column: str) -> float:
-    data = weighted.values(rows, column)
+    data = rows.floats(column)
     return median(data) if np.isfinite(data).any() else 0.0
 
 
@@ -166,6 +166,6 @@ def _stall(rows: Table, seconds: float, release: Table | None, typical: float) -
     if release is None:
         return Stall(rows, seconds, None, float("nan"), float("nan"))
     length = float(weighted.lengths(release)[0])
-    booked = (weighted.values(release, "depth")[0] - typical) * length
-    flushes = weighted.values(release, "flushes_per_s") * weighted.values(release, "flush_await_ms")
+    booked = (release.floats("depth")[0] - typical) * length
+    flushes = release.floats("flushes_per_s") * release.floats("flush_await_ms")
     return Stall(rows, seconds, release, float(booked), float(np.nan_to_num(flushes)[0]) / 1000 * length)

@@ -88,14 +88,14 @@ def sums(rows: Table, quantity: str, family: str = "disk") -> Sums:
     length = weighted.lengths(rows)
     if family == "disk" and quantity in _RATIOS:
         top, bottom = _RATIOS[quantity]
-        above = length * sum((weighted.values(rows, column) for column in top), start=0.0)
-        below = length * sum((weighted.values(rows, column) for column in bottom), start=0.0)
+        above = length * sum((rows.floats(column) for column in top), start=0.0)
+        below = length * sum((rows.floats(column) for column in bottom), start=0.0)
         scale = 100.0 if quantity.endswith("_pct") else 1.0
     else:
         entry = registry.find(family, quantity)
         weight = entry.weight if entry is not None and entry.kind == "mean" else None
-        below = length * weighted.values(rows, weight) if weight else length
-        above, scale = below * weighted.values(rows, quantity), 1.0
+        below = length * rows.floats(weight) if weight else length
+        above, scale = below * rows.floats(quantity), 1.0
     # a sample without requests has no latency, and needs none
     known = np.isfinite(above) & (below > 0)
     return Sums(above[known], below[known], scale)

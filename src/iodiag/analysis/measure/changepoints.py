@@ -111,14 +111,14 @@ _TEXTS = {
 
 
 def _changepoints(rows: Table) -> tuple[Changepoint, ...]:
-    logs = {name: _logs(weighted.values(rows, column)) for name, column in QUANTITIES.items()}
+    logs = {name: _logs(rows.floats(column)) for name, column in QUANTITIES.items()}
     known = [logs[name] for name in SEARCHED if np.isfinite(logs[name]).all()]
     length = median(weighted.lengths(rows)) if len(rows) else 1.0
     least = max(LEAST_SAMPLES, math.ceil(LEAST_SECONDS / max(length, 1e-3)))
     if len(rows) < 2 * least or len(known) < 2:
         return ()
     cuts = partition(np.array(known), least)
-    reads = weighted.values(rows, "reads_per_s") / weighted.values(rows, "ios_per_s")
+    reads = rows.floats("reads_per_s") / rows.floats("ios_per_s")
     while cuts:
         edges = [0, *cuts, len(rows)]
         found = [_judged(logs, reads, *edges[place : place + 3]) for place in range(len(cuts))]

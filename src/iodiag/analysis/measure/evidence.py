@@ -25,6 +25,9 @@ Values = dict[str, float | str]
 LARGE_MB_PER_S = 10.0
 """From here on a rate is said in MB/s, below it in kB/s."""
 
+MOST_TOLD = 5
+"""Devices whose numbers a finding of many tells; the others are named."""
+
 MOST_LINES = 1000
 """Lines listed per piece of evidence; with more rows the exemplars stand for them."""
 

@@ -34,3 +34,8 @@ def time_fields(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
     if start is not None:
         fields |= {"start": start.isoformat(), "end": end.isoformat()}
     return fields
+
+
+def scope(rows: Table, *devices: str) -> dict[str, Any]:
+    """What a finding about some devices is about: these, and the time and samples of its `rows`."""
+    return {"devices": devices, **time_fields(rows)}

@@ -82,18 +82,20 @@ KNOWN = (
 """In the order of kernels."""
 
 
+def version_of(kernel: str | None) -> Version | None:
+    """The first two numbers of a kernel's name, as a banner has it; None where it has none."""
+    version = re.match(r"(\d{1,3})\.(\d{1,3})", kernel or "")
+    return (int(version[1]), int(version[2])) if version else None
+
+
 def known_bug(kernel: str | None, column: Column, error: Error) -> CounterBug | None:
     """The bug of this kernel (as a banner has it) that makes a column wrong in this way."""
-    version = re.match(r"(\d{1,3})\.(\d{1,3})", kernel or "")
-    if kernel is None or version is None:
+    number = version_of(kernel)
+    if kernel is None or number is None:
         return None
-    number = int(version[1]), int(version[2])
-    for bug in KNOWN:
-        if (bug.column, bug.error) != (column, error):
-            continue
-        if bug.first <= number < bug.before or re.match(bug.releases, kernel):
-            return bug
-    return None
+    of_column = (bug for bug in KNOWN if (bug.column, bug.error) == (column, error))
+    is_there = (b for b in of_column if b.first <= number < b.before or re.match(b.releases, kernel))
+    return next(is_there, None)
 
 
 def of_bug(bug: CounterBug | None, kernel: str | None) -> tuple[Evidence, ...]:

@@ -71,8 +71,8 @@ def at_matched_load(
 
 def _cells(rows: Table, direction: str, side: int) -> dict[tuple[int, int], _Cell]:
     rate_column, latency_name, size_column = _COLUMNS[direction]
-    rates, latencies = weighted.values(rows, rate_column), weighted.values(rows, latency_name)
-    sizes, depths = weighted.values(rows, size_column), weighted.values(rows, "depth")
+    rates, latencies = rows.floats(rate_column), rows.floats(latency_name)
+    sizes, depths = rows.floats(size_column), rows.floats("depth")
     length = weighted.lengths(rows)
     known = (rates > 0) & (latencies > 0) & (sizes > 0) & (depths > 0)
     octave = np.round(np.log2(sizes, where=known, out=np.zeros(len(known)))).astype(int)

@@ -69,8 +69,7 @@ def ways_of_both(one: Table, other: Table) -> tuple[str, dict[str, float]]:
     pairs = [[found[f"{way}_{place}"] for way in DIRECTIONS] for place in ("one", "other")]
     if not all(min(pair) > 0 for pair in pairs) or all(max(pair) < APART * min(pair) for pair in pairs):
         return "", {}
-    text = "; reads {read_one} and {read_other} ms, writes {write_one} and {write_other} ms"
-    return text, found
+    return "; reads {read_one} and {read_other} ms, writes {write_one} and {write_other} ms", found
 
 
 def slowdown(before: Table, after: Table, way: str) -> float:

@@ -49,11 +49,6 @@ def half_digit(rows: Table) -> Floats | float:
     return rows.floats("half_digit") if "half_digit" in rows else HALF_DIGIT
 
 
-def values(rows: Table, column: str) -> Floats:
-    """A column as floats; all NaN where the rows lack it."""
-    return rows.floats(column)
-
-
 @cached
 def mean(rows: Table, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
@@ -90,15 +85,14 @@ def ratio(rows: Table, above: str, below: str) -> float:
 
 def total(rows: Table, column: str) -> float:
     """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
-    seconds = values(rows, "interval_s")
-    data = values(rows, column)
+    seconds, data = rows.floats("interval_s"), rows.floats(column)
     known = ~np.isnan(data) & ~np.isnan(seconds)
     return float((data[known] * seconds[known]).sum()) if known.any() else float("nan")
 
 
 def variation(rows: Table, column: str) -> float:
     """Coefficient of variation of a column over the samples; NaN with fewer than two."""
-    data = values(rows, column)
+    data = rows.floats(column)
     data = data[~np.isnan(data)]
     if len(data) < 2 or data.mean() == 0:
         return float("nan")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.measure.weighted import values
 from iodiag.table.table import Mask, Places, Table
 
 MOST_WINDOWS = 20
@@ -16,6 +15,9 @@ MOST_WINDOWS = 20
 
 DENSE = 0.8
 """The least share of a window in which what it is a window of holds."""
+
+WINDOW_EXIT_SHARE = 0.8
+"""A window is entered at a threshold and left at this share of it, so that noise does not split it."""
 
 LEAST_SAMPLES = 3
 LEAST_SECONDS = 15.0
@@ -107,7 +109,7 @@ def by_stream(samples: Table) -> Iterator[Table]:
 
 def seconds(rows: Table) -> float:
     """How long a window lasts; NaN where sample lengths are unknown."""
-    lengths = values(rows, "interval_s")
+    lengths = rows.floats("interval_s")
     return float(np.nansum(lengths)) if (~np.isnan(lengths)).any() else float("nan")
 
 

@@ -34,6 +34,10 @@ class Service:
     sane_limit_kb_per_ms: float
     source: str
 
+    def usual(self, size_kb: float) -> float:
+        """What a request of this size takes at most when all is well, ms."""
+        return self.usual_ms + size_kb / self.usual_kb_per_ms
+
 
 SERVICE: dict[Class, Service] = {
     "nvme": Service(1.0, 500, 10, 200, "data sheets: 0.02 to 0.1 ms; garbage collection reaches 10 ms"),
@@ -43,6 +47,9 @@ SERVICE: dict[Class, Service] = {
     "memory card": Service(30, 5, 300, 2, "SD association, class 2 to 10: 2 to 10 MB/s; erase blocks of MB"),
     "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
+
+TRANSFER_KB_PER_MS = 50.0
+"""What the slowest disk transfers; a write of its size takes that long by itself."""
 
 CALM = 3.0
 """Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
@@ -83,8 +90,12 @@ def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
     name = class_of(series)
     if name == "unknown" and rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB:
         name = "solid"
-    service = SERVICE[name]
-    return service.usual_ms + weighted.or_zero(size_kb) / service.usual_kb_per_ms
+    return SERVICE[name].usual(weighted.or_zero(size_kb))
+
+
+def streams_kb(series: DeviceSeries) -> float:
+    """kB/s that a device of this class usually streams."""
+    return 1000 * SERVICE[class_of(series)].usual_kb_per_ms
 
 
 def sane_limit_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:

@@ -536,6 +536,6 @@ def anomalies(samples: Table) -> npt.NDArray[np.int8]:
 
 def least_writes(rows: Table) -> Floats:
     """Writes per second, or as many as there must be: a read moves at least one sector."""
-    bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / KB_PER_SECTOR
-    writes = weighted.values(rows, "writes_per_s")
+    bound = rows.floats("ios_per_s") - rows.floats("read_kb_per_s") / KB_PER_SECTOR
+    writes = rows.floats("writes_per_s")
     return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))

@@ -28,7 +28,7 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, is_passing, longest_contiguous, with_verdict
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -49,10 +49,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcome | None:
     near = [load for load in loads if load.verdict == "approaching"]
     if any(load.verdict == "saturated" for load in loads):
-        return Outcome(RULE.id, "clear", (series.name,), "past its limit in some sample, not near it")
+        return RULE.clear("past its limit in some sample, not near it", series.name)
     if near and is_passing(series, in_order(near), limits):
         reason = "near its limit in a sample or two alone: that passed, and is no lasting load"
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     return None
 
 
@@ -69,8 +69,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
     return RULE.finding(
         severity="notice",
         confidence=confidence(points, at_most=longest),
-        devices=(series.name, *below),
-        **time_fields(rows),
+        **scope(rows, series.name, *below),
         summary=say(_SUMMARY + often + both_ways(lead) + ".", values),
         evidence=(
             state(series, lead),
@@ -92,7 +91,6 @@ _SUMMARY = (
 
 RULE = Rule(
     id="approaching-saturation",
-    role="cause",
     title="The device nears its limit",
     why="Latency has grown more than throughput can still grow.",
     remedy=("Plan capacity now; keep the queue near the number of requests that the device serves at once.",),

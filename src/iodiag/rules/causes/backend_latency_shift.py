@@ -26,7 +26,7 @@ from iodiag.analysis.load.queueing import Level, level_of, level_samples
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.states.service_times import is_felt
@@ -55,10 +55,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if step is not None and not _is_withheld(view, step, limits):
             yield _finding(series, step)
         elif len(rows) >= 2 * least:
-            yield Outcome(RULE.id, "clear", (series.name,), "no lasting step in latency at the same load")
+            yield RULE.clear("no lasting step in latency at the same load", series.name)
         else:
-            reason = "too few samples under the same load show a step"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined("too few samples under the same load show a step", series.name)
 
 
 def _alike(loaded: Table) -> Table:
@@ -79,7 +78,7 @@ def _least(rows: Table, limits: Limits) -> int:
 
 
 def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
-    costs = np.log(weighted.values(rows, "cost_ms"))
+    costs = np.log(rows.floats("cost_ms"))
     at = split(costs, least)
     earlier, later = costs[:at], costs[at:]
     before, after = median(earlier), median(later)
@@ -117,29 +116,19 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     rows = stacked([before.rows[-1:], after.rows])
     added = after.latency_ms - before.latency_ms
     apart, of_ways = ways_of_both(before.rows, after.rows)
+    summary = (
+        "{device} became slower{when}: {before} ms before, {after} ms after" + apart + ", at no higher load."
+    )
+    text = "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart
+    told = "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once"
     return RULE.finding(
         severity="notice" if is_felt(series, added, after.rate) else "info",
         confidence="low",
-        devices=(series.name,),
-        **time_fields(after.rows),
-        summary=say(
-            "{device} became slower{when}: {before} ms before, {after} ms after"
-            + apart
-            + ", at no higher load.",
-            values | of_ways,
-        ),
+        **scope(after.rows, series.name),
+        summary=say(summary, values | of_ways),
         evidence=(
-            cite(
-                rows,
-                "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart,
-                values | of_ways,
-                worst="await_ms",
-            ),
-            cite(
-                rows,
-                "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once",
-                values,
-            ),
+            cite(rows, text, values | of_ways, worst="await_ms"),
+            cite(rows, told, values),
             cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
         ),
         refutes=("requests that turned from sequential to random at that time",),
@@ -149,7 +138,6 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
 
 RULE = Rule(
     id="backend-latency-shift",
-    role="cause",
     title="The storage behind a device became slower",
     why="Latency doubled though this host asks for no more than before.",
     remedy=(

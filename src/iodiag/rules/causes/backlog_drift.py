@@ -13,14 +13,14 @@ References: block/genhd.c (time_in_queue); Little's law.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -31,35 +31,34 @@ from iodiag.table.table import Table
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose queue outgrows what completes."""
-    match = re.match(r"(\d+)\.", view.kernel or "")
-    if match is None or int(match[1]) >= 5:
-        reason = (
-            "the kernel derives the depth from completed requests"
-            if match
-            else "the kernel's version is unknown"
-        )
-        missing = () if match else ("banner with the kernel's version",)
-        yield Outcome(RULE.id, "not_applicable", tuple(s.name for s in view.devices), reason, missing)
+    version = version_of(view.kernel)
+    names = [series.name for series in view.devices]
+    if version is None:
+        missing = ("banner with the kernel's version",)
+        yield RULE.not_applicable("the kernel's version is unknown", *names, missing=missing)
+        return
+    if version >= (5, 0):
+        yield RULE.not_applicable("the kernel derives the depth from completed requests", *names, missing=())
         return
     for series in view.devices:
         rows = _growing(series, limits)
         if rows is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "what is in flight is what completes")
+            yield RULE.clear("what is in flight is what completes", series.name)
         else:
             yield _finding(series, rows, limits)
 
 
 def _growing(series: DeviceSeries, limits: Limits) -> Table | None:
     samples = series.samples
-    depth, booked = weighted.values(samples, "depth"), _booked(samples)
-    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(samples, "ios_per_s") / 1000)
+    depth, booked = samples.floats("depth"), _booked(samples)
+    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + samples.floats("ios_per_s") / 1000)
     mask = (depth - booked > slack) & ~samples["is_idle"]
     rows = longest(samples, mask, gap=0)
     return rows if rows is not None and len(rows) >= limits.least_samples else None
 
 
 def _booked(samples: Table) -> np.ndarray:
-    return np.asarray(weighted.values(samples, "ios_per_s") * weighted.values(samples, "await_ms") / 1000)
+    return np.asarray(samples.floats("ios_per_s") * samples.floats("await_ms") / 1000)
 
 
 def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
@@ -69,31 +68,23 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
         "booked": float(np.mean(_booked(rows))),
         "count": len(rows),
     }
+    text = "{count} samples in a row hold {depth} in flight where completed requests make {booked}"
     return RULE.finding(
         severity="notice",
         confidence=confidence(
             2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"
         ),
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         summary=say(
             "The queue of {device} grows: {depth} in flight, of which {booked} complete in time.", values
         ),
-        evidence=(
-            cite(
-                rows,
-                "{count} samples in a row hold {depth} in flight where completed requests make {booked}",
-                values,
-                worst="queue_depth",
-            ),
-        ),
+        evidence=(cite(rows, text, values, worst="queue_depth"),),
         refutes=("a depth that falls again by as much",),
     )
 
 
 RULE = Rule(
     id="backlog-drift",
-    role="cause",
     title="More requests arrive than complete",
     why="The queue, and with it every wait, keeps growing.",
     remedy=(

@@ -22,16 +22,15 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, level_samples
-from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
+from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.waiting_per_kb import ways_of_both
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
@@ -45,7 +44,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         step = None if is_spinning(series) else _step(series, limits)
         if step is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no step down under an unchanged demand")
+            yield RULE.clear("no step down under an unchanged demand", series.name)
         else:
             found[series.name] = step
     for series, told, below in once_per_stack(view, found):
@@ -65,10 +64,11 @@ def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
 
 def _is_step(step: RateStep, limits: Limits) -> bool:
     """Whether the rate fell to a flat level while demand, size and mix stayed and latency rose."""
+    high, low = step.rates
     return (
         step.ratio(step.quantity) <= 1 / limits.falls
-        and step.drop >= 3 * max(step.noise_before, step.noise_after)
-        and step.noise_after <= limits.flat / 100 * step.after_rate
+        and high - low >= 3 * max(step.noises)
+        and step.noises[1] <= limits.flat / 100 * low
         and step.ratio("at_once") >= limits.demand / 100
         and step.ratio("cost_ms") >= limits.slower
         and 1 / limits.same_size <= step.ratio("size_kb") <= limits.same_size
@@ -81,19 +81,12 @@ def _is_step(step: RateStep, limits: Limits) -> bool:
 def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limits: Limits) -> Finding:
     evidence = tuple(_evidence(step, limits))
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
-    sure = confidence(points, at_most="medium")
-    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    values: Values = {
-        "device": series.name,
-        "high": step.before_rate / unit,
-        "low": step.after_rate / unit,
-        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
-    }
+    (unit, scale), (high, low) = step.unit, step.rates
+    values: Values = {"device": series.name, "high": high / scale, "low": low / scale, "unit": unit}
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(step.after),
+        confidence=confidence(points, at_most="medium"),
+        **scope(step.after, series.name, *below),
         summary=say(
             "{device} stepped down from {high} to {low} {unit} under the same demand: burst credits seem "
             "used up.",
@@ -109,12 +102,11 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
 
 def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     before, after = level_of(step.before), level_of(step.after)
-    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    high, low = step.before_rate, step.after_rate
+    (unit, scale), (high, low) = step.unit, step.rates
     values: Values = {
-        "high": high / unit,
-        "low": low / unit,
-        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
+        "high": high / scale,
+        "low": low / scale,
+        "unit": unit,
         "depth_before": before.depth,
         "depth_after": after.depth,
         "fast": before.latency_ms,
@@ -127,21 +119,22 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     )
     apart, of_ways = ways_of_both(step.before, step.after)
     yield cite(stacked([step.before, step.after]), text + apart, values | of_ways, worst="await_ms")
-    variation = 100 * step.noise_after / low
+    variation = 100 * step.noises[1] / low
     yield cite(step.after, "the low rate is flat: give or take {variation:.1f} %", {"variation": variation})
-    steady = 100 * step.noise_before / high
+    steady = 100 * step.noises[0] / high
     if steady <= limits.flat:
         yield cite(step.before, "so was the high one: {variation:.1f} %", {"variation": steady})
     for rows, rate in ((step.before, high), (step.after, low)):
-        yield from _known(rows, rate, step.quantity, unit)
+        yield from _known(rows, rate, step)
     yield from _gp2(step, low)
 
 
-def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
+def _known(rows: Table, rate: float, step: RateStep) -> Iterator[Evidence]:
+    quantity, (unit, scale) = step.quantity, step.unit
     cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
-    values: Values = {"rate": rate / unit, "its": "IOPS" if quantity == "ios_per_s" else "MiB/s"}
+    values: Values = {"rate": rate / scale, "its": unit}
     if cap is not None:
-        values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
+        values |= {"listed": cap.value / scale, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
     elif number is not None:
         yield cite(
@@ -168,7 +161,6 @@ def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="burst-bucket-empty",
-    role="cause",
     explains=(*WAITING, "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",

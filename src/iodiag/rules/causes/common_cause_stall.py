@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -72,7 +72,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     groups = _groups(view, [disk.series for disk in usual])
     if len(set(groups)) < limits.disks:
         reason = "fewer than three unrelated disks with a load in several samples"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
         return
     reports = np.unique(np.concatenate([report_keys(disk.rows) for disk in usual]))
     hit = np.array([_at(reports, disk, _is_hit(disk, limits)) for disk in usual])
@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(usual, reports, stops, limits)
         return
     names = tuple(disk.series.name for disk in usual)
-    yield Outcome(RULE.id, "clear", names, "no samples in which unrelated disks stood still together")
+    yield RULE.clear("no samples in which unrelated disks stood still together", *names)
 
 
 def _usual(series: DeviceSeries, limits: Limits) -> Usual | None:
@@ -197,12 +197,10 @@ def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limit
         "caught": max(stop.caught_up for stop in stops),
     }
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
-    sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=tuple(disk.series.name for disk in disks),
-        **time_fields(_rows(told[0], reports, worst.first, worst.last + 1)),
+        confidence=confidence(points + (len(worst.disks) > limits.disks)),
+        **scope(_rows(told[0], reports, worst.first, worst.last + 1), *(disk.series.name for disk in disks)),
         summary=say(
             "{disks} stood still together {often} ({held} of {samples} samples), with no more to do than "
             "usual: what they share stopped, not the disks.",
@@ -233,7 +231,6 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="common-cause-stall",
-    role="cause",
     explains=(*WAITING, "hung-io", "backlog-drift"),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",

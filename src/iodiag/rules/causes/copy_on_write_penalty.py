@@ -31,18 +31,17 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Table, stacked
 
 _ORIGINS = ("snapshot-origin", "thin")
 _CERTAIN_WRITES, _LEAST_WRITES = 200.0, 5.0
-_DIRECTIONS = ("read", "write")
 _MOST_DEVICES = 32
 _ALIKE = 0.05
 _CHUNK, _KEPT, _MOST_READS, _SLOWER = 4.0, (0.8, 2.5), 1.1, 1.5
@@ -78,18 +77,13 @@ class _Volume:
 
     def unasked(self, column: str) -> Floats:
         """How much more the disks did in each sample than they were asked for, by a rate's column."""
-        below = sum(
-            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.disk_rows),
-            np.zeros(len(self.rows)),
-        )
-        above = sum(
-            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.asked), np.zeros(len(self.rows))
-        )
-        return below - above
+        return self._total(self.disk_rows, column) - self._total(self.asked, column)
 
     def moved(self, tables: Sequence[Table]) -> Floats:
         """kB read and written in each sample."""
-        columns = [f"{way}_kb_per_s" for way in _DIRECTIONS]
+        return self._total(tables, "read_kb_per_s", "write_kb_per_s")
+
+    def _total(self, tables: Sequence[Table], *columns: str) -> Floats:
         parts = [np.nan_to_num(events_per_sample(rows, column)) for rows in tables for column in columns]
         return sum(parts, np.zeros(len(self.rows)))
 
@@ -102,20 +96,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(volume, limits)
     if not (origins or inferred):
         reason = "no volume with a snapshot is known: dmsetup table would name it"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
     for origin in origins:
         known = _volume(view, origin)
         if known is None:
-            reason = "its disks are not in the capture"
-            yield Outcome(RULE.id, "undetermined", (origin.name,), reason, ("topology",))
+            yield RULE.undetermined("its disks are not in the capture", origin.name, missing=("topology",))
         elif known.writes.sum() < _LEAST_WRITES:
-            reason = "hardly anything was written to it; capture while it is"
-            yield Outcome(RULE.id, "undetermined", (origin.name,), reason)
+            yield RULE.undetermined("hardly anything was written to it; capture while it is", origin.name)
         elif _copies(known, limits):
             yield _finding(known, limits)
         else:
-            reason = "its disks do about what they are asked for"
-            yield Outcome(RULE.id, "clear", (origin.name,), reason)
+            yield RULE.clear("its disks do about what they are asked for", origin.name)
 
 
 def _is_origin(series: DeviceSeries) -> bool:
@@ -178,7 +169,10 @@ def _volume(view: View, origin: DeviceSeries) -> _Volume | None:
     others = [
         series
         for series in view.devices
-        if series is not origin and not view.topology.parents(series.name) and _stands_on(series, below)
+        if series is not origin
+        and not view.topology.parents(series.name)
+        and series.name not in below
+        and not below.isdisjoint(_bottom(series))
     ]
     return _written(origin, others, disks)
 
@@ -213,10 +207,6 @@ def _bottom(origin: DeviceSeries) -> list[str]:
     return found
 
 
-def _stands_on(series: DeviceSeries, names: set[str]) -> bool:
-    return series.name not in names and bool(names.intersection(_bottom(series)))
-
-
 def _copies(volume: _Volume, limits: Limits) -> bool:
     writes, asked = volume.writes.sum(), volume.moved(volume.asked).sum()
     least = volume.moved(volume.disk_rows).sum() * max(1 - relative_error(writes), 0.1)
@@ -239,15 +229,13 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     waited, below = values["waited"], values["below"]
     is_slow = waited >= limits.warning_ms and not waited < 1.5 * below
     is_sure = volume.is_stated and volume.writes.sum() >= _CERTAIN_WRITES
-    sure: Confidence = "high" if is_sure else "medium"
     read = " and read {per_write:.0f} kB per {noun}" if values["per_write"] > 0 else ""
     wait = " Each {noun} takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
         severity="warning" if is_slow else "notice",
-        confidence=sure,
-        devices=(volume.origin.name,),
+        confidence="high" if is_sure else "medium",
         peers=tuple(disk.name for disk in volume.disks),
-        **time_fields(volume.rows),
+        **scope(volume.rows, volume.origin.name),
         summary=say(
             "{origin} has a snapshot that copies chunks before they are written: {writes:.1f} {noun}s/s of "
             "{size:.1f} kB make {disks} transfer {times:.3g} times the requested bytes"
@@ -261,7 +249,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         if volume.is_stated
         else (*_REFUTES, "dmsetup table that names a cache, no snapshot"),
         cannot_know=("how many chunks are left to copy: lvs shows how full the snapshot is",),
-        remedy=_REMEDY,
         confirm=(
             f"dmsetup table {mapper_path(volume.origin.name)}",
             f"dmsetup status {mapper_path(volume.origin.name)}",
@@ -271,11 +258,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
 
 
 _REFUTES = ("another volume on the same disks that the capture does not show",)
-_REMEDY = (
-    "Remove snapshots that are not needed any more: lvs -o name,origin,snap_percent shows them.",
-    "Take backups from a snapshot quickly, or at the storage below, and drop it afterwards.",
-    "Use thin snapshots, or a chunk size near that of the writes (lvcreate --chunksize 4k).",
-)
 
 
 def _values(volume: _Volume) -> dict[str, Any]:
@@ -324,7 +306,6 @@ def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="copy-on-write-penalty",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "flush-latency"),
     replaces=("layer-added-latency", "layer-iops-mismatch", "serialized-commit", "low-concurrency-bound"),
     title="Each write to a volume with a snapshot copies a chunk first",

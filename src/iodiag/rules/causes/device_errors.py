@@ -41,7 +41,6 @@ from iodiag.analysis.host.kernel_events import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import windows
@@ -128,7 +127,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     logs, events = view.facts_of("kernel-log"), kernel_events(view)
     if events is None and not logs:
         reason = "no log of the kernel is here: dmesg -T, or journalctl -k -o short-iso, of the same time"
-        yield Outcome(RULE.id, "not_applicable", (), reason, (EVENTS,))
+        yield RULE.not_applicable(reason, missing=(EVENTS,))
         return
     troubles = [] if events is None else list(_troubles(view, events))
     for trouble in troubles:
@@ -137,11 +136,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if hung := _hung(view, events):
         yield hung
     if not troubles:
-        lines, known = (sum(fact_number(log, name) for log in logs) for name in ("lines", "known"))
+        lines, known = (sum(log.number(name) for log in logs) for name in ("lines", "known"))
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
         if not known:
             text = "none of the {lines:.0f} lines of the kernel's log says anything that is known of devices"
-        yield Outcome(RULE.id, "clear" if known else "undetermined", (), say(text, {"lines": lines}))
+        said = say(text, {"lines": lines})
+        yield RULE.clear(said) if known else RULE.undetermined(said)
 
 
 def _troubles(view: View, events: Table) -> Iterator[Trouble]:
@@ -317,10 +317,7 @@ def _hung(view: View, events: Table | None) -> Finding | None:
     if not rows:
         return None
     tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
-    values: Values = {
-        "tasks": ", ".join(name for name, _ in tasks.most_common(3)),
-        **_lines(rows),
-    }
+    values: Values = {"tasks": ", ".join(name for name, _ in tasks.most_common(3)), **_lines(rows)}
     # without the names of things a log has no messages
     who = ": {tasks}" if tasks else ""
     often = "once" if values["lines"] == 1 else "{lines} times"
@@ -381,7 +378,6 @@ def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
 
 RULE = Rule(
     id="device-errors",
-    role="cause",
     explains=(
         *("symptom", "common-cause-stall", "hung-io", "slow-member", "latency-above-baseline"),
         *("backend-latency-shift", "path-imbalance", "layer-added-latency"),

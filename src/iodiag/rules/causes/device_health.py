@@ -40,10 +40,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             is_sure = bool(failing) and bool(disk.device or not view.devices)
             yield _finding(disk, facts, values, failing or counted, is_sure)
         else:
-            yield Outcome(RULE.id, "clear", (disk.device,) if disk.device else (), "it reports no failure")
+            yield RULE.clear("it reports no failure", *((disk.device,) if disk.device else ()))
     if not reports:
         reason = "no disk's own counters are given: smartctl -x or nvme smart-log"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("facts.smartctl",))
+        yield RULE.not_applicable(reason, missing=("facts.smartctl",))
 
 
 def _much(values: Mapping[str, float | str], limits: Limits) -> list[str]:
@@ -90,7 +90,6 @@ _CABLE = "CRC errors are those of the link: exchange the cable, then the slot of
 
 RULE = Rule(
     id="device-health",
-    role="cause",
     explains=("extreme-latency", "slow-member", "hung-io"),
     title="A disk reports errors of its own",
     why="It retries what it cannot read for seconds, and may fail.",

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
@@ -49,12 +49,12 @@ class Contrast(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose discards hold others up, or are slow themselves."""
     for series in view.devices:
-        amounts = (weighted.values(series.samples, f"{name}_per_s") for name in ("discards", "discard_kb"))
+        amounts = (series.samples.floats(f"{name}_per_s") for name in ("discards", "discard_kb"))
         discards = np.asarray(np.fmax(*amounts) > 0)
         if discards.any():
             yield _judge(series, discards, limits)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "nothing was discarded")
+            yield RULE.clear("nothing was discarded", series.name)
 
 
 def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:
@@ -63,28 +63,24 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
     worst = max(contrasts, key=lambda contrast: contrast.ratio, default=None)
     held_up = worst is not None and worst.ratio >= limits.ratio and worst.chance < limits.chance
     wait = weighted.mean(rows, "discard_await_ms")
-    total = float((weighted.values(rows, "discards_per_s") * weighted.lengths(rows)).sum())
+    total = float((rows.floats("discards_per_s") * weighted.lengths(rows)).sum())
     is_slow = wait >= limits.discard_ms and total >= limits.discards
     if not held_up and not is_slow:
         if contrasts:
-            reason = "reads and writes take as long beside discards as without them"
-            return Outcome(RULE.id, "clear", (series.name,), reason)
+            return RULE.clear("reads and writes take as long beside discards as without them", series.name)
         reason = "too few samples with and without discards to compare; a longer capture would settle it"
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     return _finding(series, rows, worst if held_up else None, wait)
 
 
 def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Contrast | None:
     """The latencies of one direction, and the share of random splits of the samples that do as well."""
     rate, wait = f"{direction}s_per_s", f"{direction}_await_ms"
-    sides = [
-        side[(weighted.values(side, rate) > 0) & (weighted.values(side, wait) >= 0)]
-        for side in (rows, others)
-    ]
+    sides = [side[(side.floats(rate) > 0) & (side.floats(wait) >= 0)] for side in (rows, others)]
     if any(len(side) < limits.samples for side in sides):
         return None
     within, without = (weighted.mean(side, wait) for side in sides)
-    pooled = np.log(np.maximum(np.concatenate([weighted.values(side, wait) for side in sides]), 0.01))
+    pooled = np.log(np.maximum(np.concatenate([side.floats(wait) for side in sides]), 0.01))
     first = len(sides[0])
     seen = pooled[:first].mean() - pooled[first:].mean()
     random = np.random.default_rng(SEED)
@@ -126,8 +122,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
     return RULE.finding(
         severity=severity,
         confidence=confidence(3 if contrast else 2),
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("the same latencies while the file system is mounted without discard",),
@@ -137,7 +132,6 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
 
 RULE = Rule(
     id="discard-stall",
-    role="cause",
     explains=("symptom",),
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",

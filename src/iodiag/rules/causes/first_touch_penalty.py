@@ -28,7 +28,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.waiting_per_kb import (
     in_flight,
@@ -86,11 +86,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         if not np.isfinite(in_flight(series.samples, "read")).any():
             reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif declines := list(filter(None, (_decline(part, limits) for part in by_stream(series.samples)))):
             found[series.name] = declines[0]
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "reads do not become faster with the bytes read")
+            yield RULE.clear("reads do not become faster with the bytes read", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
 
@@ -176,13 +176,11 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     values = _values(series, one)
     evidence = tuple(_evidence(one, values, limits))
     points = 2 + sum({"for": 1, "against": -1, "context": 0}[item.weighs] for item in evidence[1:])
-    sure = confidence(points, at_most="medium")
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(one.falling),
+        confidence=confidence(points, at_most="medium"),
+        **scope(one.falling, series.name, *below),
         summary=say(
             "{device} takes {first} ms for a {what} at first and {last} ms "
             + amount
@@ -238,7 +236,6 @@ def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence
 
 RULE = Rule(
     id="first-touch-penalty",
-    role="cause",
     explains=(*WAITING, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",

@@ -28,7 +28,7 @@ from iodiag.analysis.host.waiting import is_unfelt
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -71,10 +71,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         one.name for one in others if one.is_stacked and not (one.samples.floats("flushes_per_s") > 0).any()
     }
     if clear := tuple(series.name for series in others if series.name not in uncounted):
-        yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
+        yield RULE.clear("few flushes, or quick ones", *clear)
     if uncounted:
         reason = "it counts no flush, as layers above the disks do: the disks below it would tell"
-        yield Outcome(RULE.id, "undetermined", tuple(sorted(uncounted)), reason)
+        yield RULE.undetermined(reason, *sorted(uncounted))
 
 
 def _standstill(view: View, name: str, stalls: list[Stall]) -> Finding:
@@ -122,9 +122,9 @@ def _standstill(view: View, name: str, stalls: list[Stall]) -> Finding:
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
-    rows = series.samples[weighted.values(series.samples, "flushes_per_s") > 0]
+    rows = series.samples[series.samples.floats("flushes_per_s") > 0]
     rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
-    total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
+    total = float((rows.floats("flushes_per_s") * weighted.lengths(rows)).sum())
     # flushes of a device follow each other: with one always under way, few of them fill the time
     is_always = rate * wait >= 10 * limits.always and total >= limits.fewest
     if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):
@@ -148,8 +148,7 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
-        devices=tuple(found.series.name for found in group),
-        **time_fields(worst.rows),
+        **scope(worst.rows, *(found.series.name for found in group)),
         summary=say("A cache flush of {device}{others} takes {await} ms.", values),
         evidence=tuple(item for found in group[:6] for item in _of(found)),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),
@@ -183,7 +182,6 @@ def _of(found: Slow) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="flush-latency",
-    role="cause",
     explains=("io-standstill",),
     title="Cache flushes are slow",
     why="Every fsync waits for one, so they bound how fast anything durable can be.",

@@ -31,7 +31,7 @@ from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -50,10 +50,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 "it was silent under writes, again and again: flushes of its cache, which are not counted "
                 "here, look the same; f/s and f_await of iostat -x would settle it"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif found and _is_doubtful(view, series):
             reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif found:
             yield _finding(view, series, found, limits)
         elif any(stall.is_flush for stall in stalls):
@@ -61,26 +61,26 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 f"it completed nothing for {longest:.0f} s while its cache was flushed; the kernel's log of "
                 "that time would tell of a hang"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif any(_is_usual(series, stall) for stall in stalls):
             reason = (
                 f"it completed nothing for {longest:.0f} s, no longer than its requests took in other samples"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif longest >= limits.least_seconds:
             reason = (
                 f"it was busy and completed nothing for {longest:.0f} s, but no request that ended then had "
                 "waited as long: the kernel's log of that time would tell"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif latest := late_answer_ms(series, limits.late):
             reason = (
                 f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
                 "that moment, or a longer capture, would tell"
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+            yield RULE.clear("no stretch without an answer", series.name)
 
 
 def _is_doubtful(view: View, series: DeviceSeries) -> bool:
@@ -108,12 +108,12 @@ def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> 
 
 def _is_usual(series: DeviceSeries, stall: Stall) -> bool:
     """Whether requests of another sample took as long on the mean: slow, and no more than that."""
-    latencies = weighted.values(series.samples, "latency_ms")
+    latencies = series.samples.floats("latency_ms")
     return bool(np.nanmax(latencies, initial=0.0) >= 1000 * stall.seconds)
 
 
 def _holds(stall: Stall) -> bool:
-    return float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
+    return float(np.nanmax(stall.rows.floats("depth"))) >= 1
 
 
 def _froze(series: DeviceSeries, stall: Stall) -> bool:
@@ -135,9 +135,8 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
-    is_standing = worst.release is None and (
-        (is_shown and is_held) or (bool(place) and _stuck_layers(view, worst) >= 2)
-    )
+    stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
+    is_standing = worst.release is None and ((is_shown and is_held) or stuck >= 2)
     is_moment = _is_moment(worst, limits)
     severity: Severity = "notice" if sure == "low" else "warning"
     if severity == "warning" and is_standing and not (is_moment and not place):
@@ -153,8 +152,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name,),
-        **time_fields(worst.rows),
+        **scope(worst.rows, series.name),
         summary=say(
             f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
             + (_MOMENT if is_moment and held and worst.release is None else ""),
@@ -167,7 +165,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
 
 def _is_moment(stall: Stall, limits: Limits) -> bool:
     """Whether one request in one short sample is all that shows it: the next one tells if it stays."""
-    depth = float(np.nanmax(weighted.values(stall.rows, "depth")))
+    depth = float(np.nanmax(stall.rows.floats("depth")))
     return len(stall.rows) < 2 and not stall.seconds >= limits.least_seconds and depth < 2
 
 
@@ -225,8 +223,8 @@ def _values(series: DeviceSeries, stall: Stall) -> Values:
         "seconds": stall.seconds,
         "samples": len(stall.rows),
         "all": len(series.samples),
-        "depth": float(np.nanmax(weighted.values(stall.rows, "depth"))),
-        "util": float(np.nanmean(weighted.values(stall.rows, "util_pct"))),
+        "depth": float(np.nanmax(stall.rows.floats("depth"))),
+        "util": float(np.nanmean(stall.rows.floats("util_pct"))),
     }
 
 
@@ -238,8 +236,8 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
         return
     said: Values = {
         "booked": stall.booked_s,
-        "latency": float(weighted.values(stall.release, "latency_ms")[0]),
-        "depth": float(weighted.values(stall.release, "depth")[0]),
+        "latency": float(stall.release.floats("latency_ms")[0]),
+        "depth": float(stall.release.floats("depth")[0]),
         "seconds": stall.seconds,
     }
     text = (
@@ -312,10 +310,6 @@ MOST_UTIL = 0.5
 """Busy share that no disk has that holds a request throughout: it would be 1."""
 
 
-def _stuck_layers(view: View, stall: Stall) -> int:
-    return sum(_is_layer(view, one) and _is_stuck_too(one, stall) for one in view.devices)
-
-
 def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
@@ -334,7 +328,7 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
     if stall.is_flush:
         return True
     samples = series.samples
-    reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
+    reads, writes = (np.nansum(samples.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
     counts_flushes = samples.has("flushes_per_s") and samples.has("flush_await_ms")
     return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
@@ -350,12 +344,11 @@ def _is_stuck_too(other: DeviceSeries, stall: Stall) -> bool:
 
 
 def _is_timed(rows: Table) -> bool:
-    return not np.isnan(weighted.values(rows, "interval_s")).any()
+    return not np.isnan(rows.floats("interval_s")).any()
 
 
 RULE = Rule(
     id="hung-io",
-    role="cause",
     explains=("symptom",),
     replaces=("true-saturation", "approaching-saturation"),
     title="The device completed no request for a while",

@@ -35,10 +35,9 @@ from iodiag.analysis.load.baselines import (
     middle_of,
     unusual,
 )
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -57,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.days:
         reason = f"what is normal at an hour takes {limits.days:.0f} days of samples with a clock, not {days}"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
+        yield RULE.not_applicable(reason, missing=("an archive of days",))
         return
     disk = view.samples("disk")
     if disk is None:
@@ -70,12 +69,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         news = runs[~runs["is_recurring"]].sort_values("hours", ascending=False).to_dict("records")
         steal = _steal(view, _within(series, news[0])) if news else 0.0
         if series.name not in known:
-            reason = "too few hours of a like load to tell what is normal"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined("too few hours of a like load to tell what is normal", series.name)
         elif news and steal < limits.steal:
             yield _finding(series, news, limits)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), _reason(runs, steal >= limits.steal))
+            yield RULE.clear(_reason(runs, steal >= limits.steal), series.name)
 
 
 def _reason(runs: pd.DataFrame, is_stolen: bool) -> str:
@@ -131,8 +129,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         summary=say(
             "From {start}" + until + " {device} took {latency} ms a {request}, "
             "where {baseline} ms is normal at that hour and load.",
@@ -146,13 +143,11 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
 
 def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterator[Evidence]:
     run, values = runs[0], _values(runs[0])
-    yield cite(
-        rows,
+    told = (
         "a {request} took {latency} ms in {hours} hours from {start} to {end}: "
-        "{ratio:.1f} times the {baseline} ms that is normal",
-        values,
-        worst="await_ms",
+        "{ratio:.1f} times the {baseline} ms that is normal"
     )
+    yield cite(rows, told, values, worst="await_ms")
     text = (
         "normal is the median of at least {windows} hours with as large requests, as many in flight{grouping}"
     )
@@ -173,7 +168,7 @@ def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterato
 def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:
     """The samples of the hours of day in question, on the days without a departure."""
     middle = middle_of(series.samples)
-    kept = weighted.values(series.samples, "ios_per_s") > 0
+    kept = series.samples.floats("ios_per_s") > 0
     for run in runs:
         kept &= ~_are_within(middle, run)
     if runs[0]["grouping"] != "archive":
@@ -184,7 +179,6 @@ def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:
 
 RULE = Rule(
     id="latency-above-baseline",
-    role="cause",
     replaces=("backend-latency-shift",),
     title="A device was slower than is normal for it at that hour and load",
     why="What this device usually takes for such requests is known; for hours it took more.",

@@ -36,10 +36,10 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import WAITING
@@ -69,22 +69,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         judged = True
         if layer == "":
             reason = f"less than {limits.ratio:g} times as long as the slowest disk below, or hardly longer"
-            yield Outcome(RULE.id, "clear", (upper.name,), reason)
+            yield RULE.clear(reason, upper.name)
         elif isinstance(layer, str):
-            yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
+            yield RULE.undetermined(layer, upper.name)
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
             reason = "slower than the disks below it, but over too few requests; capture for longer"
-            yield Outcome(RULE.id, "undetermined", (upper.name,), reason)
+            yield RULE.undetermined(reason, upper.name)
         elif _may_be_flushes(layer):
             reason = "slower than the disks below it, but writes may wait for flushes, which are not printed"
-            yield Outcome(RULE.id, "undetermined", (upper.name,), reason, ("disk.flushes_per_s",))
+            yield RULE.undetermined(reason, upper.name, missing=("disk.flushes_per_s",))
         else:
             slow.append(layer)
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
     if not judged:
         reason = "no device that stands on others was seen with its disks and their latencies"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _may_be_flushes(layer: Layer) -> bool:
@@ -125,14 +125,11 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     held = _held(layer, limits)
     values |= held[1] if held else {}
     is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
-    sure: Confidence = "high" if is_sure else "medium"
-    severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
     return RULE.finding(
-        severity=severity,
-        confidence=sure,
-        devices=(layer.upper.name, *(other.upper.name for other in others)),
+        severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
+        confidence="high" if is_sure else "medium",
         peers=tuple(series.name for series in layer.below),
-        **time_fields(layer.rows),
+        **scope(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
         summary=say(_SUMMARY + (_HELD if held else ""), values),
         evidence=(
             *_evidence(layer, values),
@@ -308,7 +305,6 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
 
 RULE = Rule(
     id="layer-added-latency",
-    role="cause",
     explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
     replaces=("low-concurrency-bound",),
     title="A layer above the disks adds the latency",

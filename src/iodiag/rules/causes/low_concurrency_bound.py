@@ -39,10 +39,9 @@ from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import fact_word
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import DENSE
-from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
+from iodiag.analysis.states.service_times import CALM, TRANSFER_KB_PER_MS, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -50,10 +49,6 @@ from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import stacked
-
-TRANSFER_KB_PER_MS = 50.0
-"""What the slowest disk transfers; a write of its size takes that long by itself."""
-
 
 MOSTLY = 0.5
 """Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""
@@ -77,13 +72,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif is_own and not doubtful and (few := _few(series, limits)) is not None:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED + _asked(view, series))
+            yield RULE.undetermined(_CONTRADICTED + _asked(view, series), series.name)
         elif level is None and series.is_untimed:
-            yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
+            yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif level is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
+            yield RULE.clear("not busy with one request at a time", series.name)
         else:
             found[series.name] = level
     for group in equal_rates([s for s in view.devices if not s.is_stacked and len(s.loaded)], LOCKSTEP):
@@ -121,11 +116,11 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
         "util": max(weighted.mean(series.samples, "util_pct") for series in group),
     }
     text = "{count} disks serve {low:.0f} to {high:.0f} {direction}/s of {size:.1f} kB"
+    told = text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy"
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=tuple(names),
-        **time_fields(level.rows),
+        **scope(level.rows, *names),
         title="One task uses a set of disks in lockstep and sets their pace",
         summary=say(
             text + " in lockstep ({names}; {apart:.2f} % apart), each with one request in flight at most: "
@@ -137,13 +132,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
             "Larger requests, or several of that task at once, move more; faster disks do not.",
         ),
         confirm=("cat /proc/mdstat", "pidstat -d 1"),
-        evidence=(
-            cite(
-                stacked([series.samples for series in group]),
-                text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy",
-                values,
-            ),
-        ),
+        evidence=(cite(stacked([series.samples for series in group]), told, values),),
         refutes=("disks of the set at other rates while the task goes on",),
         cannot_know=("which task it is",),
     )
@@ -155,7 +144,7 @@ _CONTRADICTED = "rate times latency tells of more requests in flight than its co
 def _asked(view: View, series: DeviceSeries) -> str:
     """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
     fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {fact_word(fact, 'process')} moves as much as it does" if fact is not None else ""
+    return f"; {fact.word('process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
@@ -196,8 +185,8 @@ def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state with exactly one request in flight while busy."""
     samples = level_samples(series)
-    at_once = weighted.values(samples, "at_once")
-    is_busy = weighted.values(samples, "util") >= limits.least_util / 100
+    at_once = samples.floats("at_once")
+    is_busy = samples.floats("util") >= limits.least_util / 100
     holds = (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy
     if not holds.any():
         return None
@@ -218,13 +207,11 @@ _PARALLEL = ("nvme", "solid", "network")
 def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
     samples = level_samples(series)
-    at_once = weighted.values(samples, "at_once")
+    at_once = samples.floats("at_once")
     number = np.round(at_once)
     holds = np.abs(at_once - number) <= limits.pinned / 100 * number
     holds &= (
-        (number >= 2)
-        & (number <= limits.most_callers)
-        & (weighted.values(samples, "util") >= limits.full_util / 100)
+        (number >= 2) & (number <= limits.most_callers) & (samples.floats("util") >= limits.full_util / 100)
     )
     if class_of(series) not in _PARALLEL or not holds.any():
         return None
@@ -285,23 +272,16 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
         "high": float(rates.max()),
         "latency": level.latency_ms,
     }
+    told = "{depth} in flight whatever the rate ({low} to {high}/s)"
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(series.name,),
-        **time_fields(level.rows),
+        **scope(level.rows, series.name),
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
-        evidence=(
-            cite(
-                level.rows,
-                "{depth} in flight whatever the rate ({low} to {high}/s)",
-                values,
-                worst="queue_depth",
-            ),
-        ),
+        evidence=(cite(level.rows, told, values, worst="queue_depth"),),
         refutes=("more callers that move no more",),
         cannot_know=("what the device would do with more of them: a queue of another depth shows it",),
     )
@@ -337,8 +317,7 @@ def _finding(
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(level.rows),
+        **scope(level.rows, series.name, *below),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
             "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
@@ -417,7 +396,6 @@ _OF_WRITES = (
 
 RULE = Rule(
     id="low-concurrency-bound",
-    role="cause",
     title="One request at a time bounds the throughput",
     why="The device waits for its client between requests, and the client for the device.",
     remedy=(

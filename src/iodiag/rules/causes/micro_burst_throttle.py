@@ -21,7 +21,7 @@ from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plate
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.states.service_times import CALM, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -35,7 +35,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         top = _bursts(series, limits)
         if top is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no bursts of one rate")
+            yield RULE.clear("no bursts of one rate", series.name)
         elif is_spinning(series) is not False:
             reason = (
                 "bursts of one rate, as a single disk has by itself; lsblk -o NAME,ROTA would tell its class"
@@ -47,8 +47,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     frame, least = level_samples(series), int(limits.least_samples)
-    busy = weighted.values(frame, "busy")
-    part = (busy <= limits.most_busy / 100) & (weighted.values(frame, "at_once") >= limits.least_depth)
+    busy = frame.floats("busy")
+    part = (busy <= limits.most_busy / 100) & (frame.floats("at_once") >= limits.least_depth)
     if part.any():
         part &= _waits(series, frame, part, limits)
     # most of a plateau's samples lie on it
@@ -68,7 +68,7 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
         places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms
-    return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
+    return np.asarray(frame.floats("cost_ms") >= limits.inflation * alone)
 
 
 def _finding(series: DeviceSeries, top: Plateau) -> Finding:
@@ -77,8 +77,8 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
         "device": series.name,
         "rate": top.rate,
         "variation": 100 * top.variation,
-        "low": float(weighted.values(top.rows, "ios_per_s").min()),
-        "high": float(weighted.values(top.rows, "ios_per_s").max()),
+        "low": float(top.rows.floats("ios_per_s").min()),
+        "high": float(top.rows.floats("ios_per_s").max()),
         "count": len(top.rows),
         "busy": 100 * weighted.mean(top.rows, "busy"),
     }
@@ -89,8 +89,7 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
-        devices=(series.name,),
-        **time_fields(top.rows),
+        **scope(top.rows, series.name),
         summary=say(
             "{device} seems to hit a limit of {rate:.0f} requests/s in bursts, though busy only {busy:.0f} % "
             "of the time.",
@@ -104,7 +103,6 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
 
 RULE = Rule(
     id="micro-burst-throttle",
-    role="cause",
     title="Bursts run into a rate limit that averages hide",
     why="The limit is felt while every graph stays below it.",
     remedy=("Smooth the load (rate-limit the batch, vm.dirty_bytes), or raise the limit.",),

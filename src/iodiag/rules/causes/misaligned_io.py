@@ -39,15 +39,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     stated = [device for device in view.topology if device.alignment is not None and _is_start(view, device)]
     if not stated:
         reason = "nothing says where partitions begin: lsblk -t would"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
     for device in stated:
         if not device.alignment:
-            yield Outcome(RULE.id, "clear", (device.name,), "it begins on a boundary of what lies below it")
+            yield RULE.clear("it begins on a boundary of what lies below it", device.name)
         elif not any(below.alignment for below in view.topology.below(device.name)):
             series = _series(view, device)
             if series is None:
                 reason = "it begins off a boundary, and no samples show what is written to it"
-                yield Outcome(RULE.id, "undetermined", (device.name,), reason)
+                yield RULE.undetermined(reason, device.name)
             else:
                 yield _finding(device, series, _slow(series, limits))
 
@@ -121,7 +121,6 @@ def _finding(device: Device, series: DeviceSeries, slow: State | None) -> Findin
 
 RULE = Rule(
     id="misaligned-io",
-    role="cause",
     explains=("true-saturation", "approaching-saturation", "extreme-latency"),
     explains_samples=True,
     title="A partition begins between two physical sectors",

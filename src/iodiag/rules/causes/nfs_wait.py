@@ -90,11 +90,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if waits:
             yield _finding(max(waits, key=lambda wait: wait.harm), limits)
         elif not used:
-            yield Outcome(RULE.id, "undetermined", (), f"{mount} was hardly used; capture under load")
+            yield RULE.undetermined(f"{mount} was hardly used; capture under load")
         elif slow:
-            yield Outcome(RULE.id, "undetermined", (), f"{slow[0]} on {mount}, and no calm sample to compare")
+            yield RULE.undetermined(f"{slow[0]} on {mount}, and no calm sample to compare")
         else:
-            yield Outcome(RULE.id, "clear", (), f"operations on {mount} neither wait nor slow down")
+            yield RULE.clear(f"operations on {mount} neither wait nor slow down")
 
 
 def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -110,7 +110,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     rows = table[lost]
     if again[lost].sum() < limits.losses:
         reason = "no round trips are shown: nfsiostat shows them for each mount"
-        yield Outcome(RULE.id, "undetermined", (), reason, ("nfs_mounts",))
+        yield RULE.undetermined(reason, missing=("nfs_mounts",))
         return
     values: Values = {
         "again": 100 * again[lost].sum() / calls[lost].sum(),
@@ -119,6 +119,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "lost": weighted.mean(rows, "retransmits_per_s", "nfs_client"),
         "calls": weighted.mean(rows, "calls_per_s", "nfs_client"),
     }
+    text = "{lost:.3g} of {calls:.1f} calls/s were sent again"
     yield RULE.finding(
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
@@ -128,11 +129,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             "network loses requests, or the server does.",
             values,
         ),
-        evidence=(
-            cite(
-                rows, "{lost:.3g} of {calls:.1f} calls/s were sent again", values, worst="retransmits_per_s"
-            ),
-        ),
+        evidence=(cite(rows, text, values, worst="retransmits_per_s"),),
         cannot_know=("which mount it is, and how long its operations take: nfsiostat shows both",),
         remedy=_REMEDY["network"],
     )
@@ -288,7 +285,6 @@ def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="nfs-wait",
-    role="cause",
     explains=("symptom", "iowait-misread"),
     title="Operations on an NFS mount wait",
     why="What uses the mount stands still, while local disks are idle.",

@@ -28,7 +28,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -58,23 +58,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     shares = _fullest(view)
     if shares is None:
         reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("cpu",))
+        yield RULE.not_applicable(reason, missing=("cpu",))
         return
     rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
+        yield RULE.clear("no CPU by itself is full of the kernel's work")
         return
     names = topmost(view, (series.name for series in view.devices))
     tops = [series for series in view.devices if series.name in names]
     paces = [pace for series in tops if (pace := _pace(series, shares, rows, limits))]
     if not paces:
-        reason = "one CPU is full, but no device is seen to have requests waiting meanwhile"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined("one CPU is full, but no device is seen to have requests waiting meanwhile")
         return
     pace = max(paces, key=lambda one: weighted.mean(one.rows, "depth"))
     why_not = _not_its_pace(pace, limits)
     if why_not:
-        yield Outcome(RULE.id, "undetermined", (pace.series.name,), why_not)
+        yield RULE.undetermined(why_not, pace.series.name)
     else:
         yield _finding(pace, rows, limits)
 
@@ -161,8 +160,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
-        devices=(pace.series.name,),
-        **time_fields(pace.rows),
+        **scope(pace.rows, pace.series.name),
         summary=say(
             "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
             "{count} samples: {device} stays at {rate:.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
@@ -189,7 +187,6 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 
 RULE = Rule(
     id="one-cpu-bound",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",

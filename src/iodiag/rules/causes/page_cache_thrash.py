@@ -56,7 +56,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
     many = (faults >= limits.major_faults) & (reclaimed >= (1 - limits.near / 100) * read)
     many &= read > limits.fault_kb * faults
     if not many.any():
-        return Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
+        return RULE.clear("few faults wait for the disk, or nothing is reclaimed for them")
     values: Values = {
         "faults": float(np.mean(faults[many])),
         "each": float(np.sum(read[many]) / np.sum(faults[many])),
@@ -66,7 +66,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
         "{faults:.0f} faults/s wait for {each:.0f} kB each while {reclaimed:.0f} kB/s are reclaimed: a scan "
         "of files or a want of memory; workingset_refault in /proc/vmstat would tell"
     )
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
@@ -93,6 +93,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, values, limits))
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
     often = in_samples(samples)
+    text = "{faults:.0f} major faults/s, {read:.0f} kB/s paged in, {reclaimed:.0f} kB/s reclaimed"
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
@@ -104,12 +105,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             values,
         ),
         evidence=(
-            cite(
-                rows,
-                "{faults:.0f} major faults/s, {read:.0f} kB/s paged in, {reclaimed:.0f} kB/s reclaimed",
-                values,
-                worst="major_faults_per_s",
-            ),
+            cite(rows, text, values, worst="major_faults_per_s"),
             *witnesses,
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
         ),
@@ -146,7 +142,6 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
 
 RULE = Rule(
     id="page-cache-thrash",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "cpu-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages of files are dropped and read again",

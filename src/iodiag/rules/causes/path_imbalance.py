@@ -30,7 +30,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, in_samples, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     maps = [(top, paths) for top, paths in view.arrays() if _is_multipath(top)]
     if not maps:
         reason = "no multipath map with two paths is known: lsblk or multipath -ll would name it"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
     for top, paths in maps:
         found = _slowest(top, paths, limits)
         if isinstance(found, _Slow):
@@ -159,9 +159,8 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
         confidence="high" if requests >= _CERTAIN_REQUESTS and not _is_inferred(found.top) else "medium",
-        devices=(found.slow.name,),
         peers=(found.fast.name,),
-        **time_fields(found.slow_rows),
+        **scope(found.slow_rows, found.slow.name),
         summary=say(
             "Path {slow} of {top} takes {took} per request, {times:.3g} times as long as path {fast} "
             "({took_fast}), and gets {share:.0f} % as many requests " + often + ": every request on path "
@@ -200,7 +199,6 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="path-imbalance",
-    role="cause",
     explains=(*WAITING, "hung-io", "latency-above-baseline"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",

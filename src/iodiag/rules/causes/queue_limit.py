@@ -20,8 +20,7 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.facts import fact_number
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -37,15 +36,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         pinned = None if series.is_stacked else _pinned(series, limits)
         if pinned is None and (depth := _steady(series, limits)):
-            reason = say(_STEADY, {"depth": depth, "device": series.name})
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(say(_STEADY, {"depth": depth, "device": series.name}), series.name)
             continue
         if pinned is None:
             levels = (level for kind in load_levels(series) for level in kind)
             if any(len(level.places) >= limits.least_samples for level in levels):
-                yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
+                yield RULE.clear("its queue is not pinned at one depth", series.name)
             else:
-                yield Outcome(RULE.id, "undetermined", (series.name,), say(_BRIEF, limits.as_dict()))
+                yield RULE.undetermined(say(_BRIEF, limits.as_dict()), series.name)
             continue
         level, alone = pinned
         client = _client(view, level, limits)
@@ -54,7 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = say(
                 "{depth} in flight is its client's: {said}", {"depth": level.depth, "said": client.text}
             )
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
         elif size is not None:
             yield _finding(series, level, alone, size)
         else:
@@ -63,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 "and the program's own depth would tell whose limit it is",
                 {"depth": level.depth, "device": series.name},
             )
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
 
 
 _BRIEF = "no load lasts for {least_samples:.0f} samples: whether its queue stays at one depth does not show"
@@ -109,11 +107,11 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseli
 def _client(view: View, level: Level, limits: Limits) -> Fact | None:
     """An application that says it keeps that many requests in flight."""
     for fact in view.facts_of("fio", "sysbench", "pgbench"):
-        jobs = np.nan_to_num(fact_number(fact, "jobs"), nan=1.0)
+        jobs = np.nan_to_num(fact.number("jobs"), nan=1.0)
         for depth in (
-            fact_number(fact, "iodepth") * max(jobs, 1.0),
-            fact_number(fact, "threads"),
-            fact_number(fact, "clients"),
+            fact.number("iodepth") * max(jobs, 1.0),
+            fact.number("threads"),
+            fact.number("clients"),
         ):
             if depth > 0 and abs(level.depth / depth - 1) <= limits.client / 100:
                 return fact
@@ -145,8 +143,7 @@ def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: 
     return RULE.finding(
         severity="notice",
         confidence=confidence(3, at_most="medium"),
-        devices=(series.name,),
-        **time_fields(level.rows),
+        **scope(level.rows, series.name),
         summary=say("The queue of {device} is full: {depth} in flight of {size}.", values),
         evidence=evidence,
         refutes=("a program that keeps exactly that many requests in flight",),
@@ -156,7 +153,6 @@ def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: 
 
 RULE = Rule(
     id="queue-limit",
-    role="cause",
     explains=("true-saturation",),
     title="The request queue is full",
     why="Further requests wait before they are counted.",

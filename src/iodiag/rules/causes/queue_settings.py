@@ -25,8 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spinning
@@ -41,7 +40,7 @@ RAISED_KB = 1024.0
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device and setting that costs requests."""
-    stated = {view.topology.canonical(fact_word(fact, "device")): fact for fact in view.facts_of("sysfs")}
+    stated = {view.topology.canonical(fact.word("device")): fact for fact in view.facts_of("sysfs")}
     judged = [series for series in view.devices if series.name in stated and _pays(series)]
     for series in judged:
         fact = stated[series.name]
@@ -49,13 +48,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         found: list[Finding | Outcome] = []
         found += [_of_cut(series, one, fact) for one in busy if _is_cut(one, fact, limits)][:1]
         found += [_of_unmerged(series, one, fact) for one in busy if _is_unmerged(series, one, fact)][:1]
-        reason = "no setting of its queue is seen to cost requests"
-        yield from found or [Outcome(RULE.id, "clear", (series.name,), reason)]
+        yield from found or [RULE.clear("no setting of its queue is seen to cost requests", series.name)]
     if not judged:
         reason = (
             "of no disk or volume that pays for requests the queue is stated: grep . /sys/block/*/queue/*"
         )
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _pays(series: DeviceSeries) -> bool:
@@ -73,7 +71,7 @@ def _is_judged(state: State, limits: Limits) -> bool:
 
 
 def _is_cut(state: State, fact: Fact, limits: Limits) -> bool:
-    largest, hardware = fact_number(fact, "max_sectors_kb"), fact_number(fact, "max_hw_sectors_kb")
+    largest, hardware = fact.number("max_sectors_kb"), fact.number("max_hw_sectors_kb")
     return bool(
         largest <= limits.largest
         and hardware >= 2 * largest
@@ -86,7 +84,7 @@ def _is_unmerged(series: DeviceSeries, state: State, fact: Fact) -> bool:
     merges = state.rows.floats(f"{state.kind[:-1]}_merges_per_s")
     return bool(
         is_spinning(series)
-        and fact_number(fact, "nomerges") in (1, 2)
+        and fact.number("nomerges") in (1, 2)
         and state.rate >= FASTER_THAN_SEEKS
         and state.size_kb <= RANDOM_KB
         and (merges == 0).all()
@@ -107,8 +105,8 @@ def _numbers(series: DeviceSeries, state: State) -> Values:
 
 
 def _of_cut(series: DeviceSeries, state: State, fact: Fact) -> Finding:
-    largest = fact_number(fact, "max_sectors_kb")
-    larger = min(fact_number(fact, "max_hw_sectors_kb"), RAISED_KB)
+    largest = fact.number("max_sectors_kb")
+    larger = min(fact.number("max_hw_sectors_kb"), RAISED_KB)
     values = _numbers(series, state) | {
         "largest": largest,
         "larger": larger,
@@ -121,8 +119,7 @@ def _of_cut(series: DeviceSeries, state: State, fact: Fact) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(series.name,),
-        **time_fields(state.rows),
+        **scope(state.rows, series.name),
         summary=say(text, values),
         evidence=(
             cite(state.rows, "{rate} {kind}/s of {size} kB, {at_once} at once, {latency} ms each", values),
@@ -145,8 +142,7 @@ def _of_unmerged(series: DeviceSeries, state: State, fact: Fact) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(series.name,),
-        **time_fields(state.rows),
+        **scope(state.rows, series.name),
         summary=say(text, values),
         evidence=(
             cite(state.rows, "{rate} {kind}/s of {size} kB, {latency} ms each, no merges", values),
@@ -160,7 +156,6 @@ def _of_unmerged(series: DeviceSeries, state: State, fact: Fact) -> Finding:
 
 RULE = Rule(
     id="queue-settings",
-    role="cause",
     title="A setting of the queue costs requests",
     why="What could be one request is several.",
     remedy=(

@@ -22,24 +22,49 @@ References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_member
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import is_recovering, read_spread
+from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.windows import is_sustained, longest
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.device_names import is_md
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.topology import Device
-from iodiag.table.table import Table, stacked
+from iodiag.table.table import Floats, Table, stacked
+
+_LEAST_SAMPLES = 3
+_TWIN, _SUM = 0.02, 0.05
+_ONCE_USED = 0.1
+"""What the leg wrote since boot, as a share of what each twin did: less was never a leg's load."""
+
+
+@dataclass(frozen=True)
+class DroppedMember:
+    """`leg` wrote since boot (`before_kb` kB/s) and is idle; `lone` writes without a twin; `twins` are pairs.
+
+    `array_kb` is what the array wrote, `halves_kb` the sum over one of each pair and the lone one.
+    """
+
+    array: DeviceSeries
+    leg: DeviceSeries
+    lone: DeviceSeries
+    twins: tuple[tuple[DeviceSeries, DeviceSeries], ...] = field(repr=False)
+    before_kb: float
+    array_kb: float
+    halves_kb: float
+    rows: tuple[Table, ...] = field(repr=False)
+
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
@@ -53,29 +78,29 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if members_gone(device):
             yield _stated(view, device, array, limits)
         elif device.active_slots is not None:
-            yield Outcome(RULE.id, "clear", (device.name,), "all members are active")
+            yield RULE.clear("all members are active", device.name)
         elif array is not None and (rows := _seeming(array, limits)) is not None:
             yield _seems(array, rows)
         else:
             reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
-            yield Outcome(RULE.id, "undetermined", (device.name,), reason)
+            yield RULE.undetermined(reason, device.name)
     of_controller = volumes(view)
     yield from (_judged_by_controller(volume) for volume in of_controller if volume.state)
-    left = dropped_member(view) if not redundant else None
+    left = _dropped_member(view) if not redundant else None
     if left is not None:
         yield _has_left(left)
     elif not redundant and not of_controller:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _judged_by_controller(volume: Volume) -> Finding | Outcome:
     """What the tool of a RAID controller states of a volume."""
     devices = (volume.device,) if volume.device else ()
     if volume.state == "optimal":
-        return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
+        return RULE.clear("its controller states that it is optimal", *devices)
     fact = volume.facts[-1]
-    part, controller = fact_word(fact, "part").capitalize(), fact_word(fact, "controller")
+    part, controller = fact.word("part").capitalize(), fact.word("controller")
     values: Values = {
         "volume": f"{part} of RAID controller {controller}",
         "of": f" ({volume.device})" if volume.device else "",
@@ -104,8 +129,8 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     said = [
         cite_fact(fact)
         for fact in view.facts_of("mdstat", "mdadm", "dmsetup")
-        if view.topology.canonical(fact_word(fact, "array") or fact_word(fact, "device")) == device.name
-        and fact_number(fact, "active_slots") == device.active_slots
+        if view.topology.canonical(fact.word("array") or fact.word("device")) == device.name
+        and fact.number("active_slots") == device.active_slots
     ]
     stated = "{origin} says that {device} has {active} of {slots} members active"
     evidence = [*said] or [cite(None, stated, values)]
@@ -174,8 +199,8 @@ def _reading(array: Array, limits: Limits) -> Table | None:
     """The longest window in which the array is read and hardly written."""
     if not array.is_seen or not array.leg_rows:
         return None
-    read = weighted.values(array.rows, "read_kb_per_s")
-    written = weighted.values(array.rows, "write_kb_per_s")
+    read = array.rows.floats("read_kb_per_s")
+    written = array.rows.floats("write_kb_per_s")
     return longest(array.rows, (read >= limits.least_read_kb) & (written <= limits.most_written / 100 * read))
 
 
@@ -199,8 +224,7 @@ def _seems(array: Array, rows: Table) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence=grading.confidence(2),
-        devices=(array.name,),
-        **grading.time_fields(rows),
+        **grading.scope(rows, array.name),
         summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
         evidence=(
             _cost(array, rows),
@@ -227,9 +251,8 @@ def _has_left(left: DroppedMember) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(name, left.leg.name),
         peers=(left.lone.name, *(series.name for pair in left.twins for series in pair)),
-        **grading.time_fields(left.rows[0]),
+        **grading.scope(left.rows[0], name, left.leg.name),
         summary=say(
             "{leg} seems to have left {device}: it wrote {before} kB/s since boot and nothing in {samples} "
             "samples, while {twins} carry equal writes (mirrors) and {lone} writes without a twin.",
@@ -253,9 +276,63 @@ _COST = (
     "one of {members} missing, random reads cost {expected} times"
 )
 
+
+def _dropped_member(view: View) -> DroppedMember | None:
+    """The only disk that fell silent beside the only md array that writes, where all else is paired."""
+    arrays = [s for s in view.devices if is_md(s.name) and weighted.mean(s.samples, "write_kb_per_s") > 0]
+    disks = disks_of(view)
+    silent = [s for s in disks if not (np.nan_to_num(s.samples.floats("ios_per_s")) > 0).any()]
+    writing = [s for s in disks if weighted.mean(s.samples, "write_kb_per_s") > 0]
+    used = [(series, kb) for series in silent if (kb := _before(view, series.name)) > 0]
+    if len(arrays) != 1 or len(used) != 1 or len(writing) < 3:
+        return None
+    array, (leg, before) = arrays[0], used[0]
+    rows = side_by_side((array, *writing))
+    if len(rows[0]) < _LEAST_SAMPLES:
+        return None
+    written = [part.floats("write_kb_per_s") for part in rows]
+    pairs, lone = _twins(written[1:])
+    if not pairs or len(lone) != 1 or before < _ONCE_USED * _before(view, writing[pairs[0][0]].name):
+        return None
+    halves = sum((written[1 + first] for first, _ in pairs), written[1 + lone[0]])
+    if abs(halves.sum() - written[0].sum()) > _SUM * written[0].sum():
+        return None
+    return DroppedMember(
+        array=array,
+        leg=leg,
+        lone=writing[lone[0]],
+        twins=tuple((writing[first], writing[second]) for first, second in pairs),
+        before_kb=before,
+        array_kb=float(written[0].mean()),
+        halves_kb=float(halves.mean()),
+        rows=tuple(rows),
+    )
+
+
+def _before(view: View, name: str) -> float:
+    """What a device wrote since boot, in kB/s; 0 where nothing says so."""
+    rows = view.since_boot.get("disk")
+    if rows is None:
+        return 0.0
+    return weighted.or_zero(weighted.mean(rows[np.asarray(rows["device"] == name)], "write_kb_per_s"))
+
+
+def _twins(written: list[Floats]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Pairs of disks that write the same in every sample, and those without a twin."""
+    rest, pairs, lone = list(range(len(written))), [], []
+    while rest:
+        first = rest.pop(0)
+        twin = next((n for n in rest if np.allclose(written[first], written[n], rtol=_TWIN, atol=1)), None)
+        if twin is None:
+            lone.append(first)
+        else:
+            rest.remove(twin)
+            pairs.append((first, twin))
+    return pairs, lone
+
+
 RULE = Rule(
     id="raid-degraded",
-    role="cause",
     explains=("latency-above-baseline",),
     title="An array runs without one of its members",
     why="The next failure may lose the data, and reads of the missing member cost one from each other.",

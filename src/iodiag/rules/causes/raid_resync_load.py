@@ -60,20 +60,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for array in (*known, *([guess] if guess is not None else [])):
         if array.missing:
             reason = "its members have no samples: capture the disks beside the array"
-            yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+            yield RULE.not_applicable(reason, array.name, missing=array.missing)
             continue
         rows = window(array)
         if rows is not None:
             yield _finding(view, array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
             reason = "the members move what the array was asked for, or do not read alike"
-            yield Outcome(RULE.id, "clear", (array.name,), reason)
+            yield RULE.clear(reason, array.name)
         elif array.is_seen:
             reason = "it was seen in too few samples; three could show that nothing else is read"
-            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
+            yield RULE.undetermined(reason, array.name)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
-            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
+            yield RULE.undetermined(reason, array.name)
     if guess is not None:
         return
     moved = unasked(view) if not known else None
@@ -81,7 +81,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _inferred(moved, limits)
     elif not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
@@ -108,8 +108,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if is_degraded else "info" if is_beside else "warning" if competes else "notice",
         confidence=sure,
-        devices=(array.name, *legs) if array.is_seen else legs,
-        **grading.time_fields(rows),
+        **grading.scope(rows, *(array.name, *legs) if array.is_seen else legs),
         summary=say(
             (_BESIDE if is_beside else _ALONE + _ASKED * array.is_seen + (_COMPETES if competes else "."))
             + _ONTO * bool(target)
@@ -155,8 +154,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium" if is_unit else "low",
-        devices=tuple(series.name for series in disks),
-        **grading.time_fields(disks[0].samples),
+        **grading.scope(disks[0].samples, *(series.name for series in disks)),
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),
@@ -271,7 +269,6 @@ _SHORT = "their requests average {size} kB; md works in units of {unit} kB, whic
 
 RULE = Rule(
     id="raid-resync-load",
-    role="cause",
     explains=(*WAITING, "backend-latency-shift", "latency-above-baseline"),
     title="A resync, check or rebuild loads the members",
     why="It competes with the real work for hours, and no process shows it.",

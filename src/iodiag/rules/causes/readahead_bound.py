@@ -20,8 +20,8 @@ from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
-from iodiag.analysis.states.service_times import SERVICE, class_of
+from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.states.service_times import class_of, streams_kb
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -39,20 +39,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         is_stated = True
         state = next((one for one in states(series) if _is_bound(series, one, limits)), None)
-        if state is not None and not _is_one_spindle(series):
+        may_spin = is_spinning(series) is not False and class_of(series) != "network"
+        is_one_spindle = may_spin and (series.disks or 1) < 2
+        if state is not None and not is_one_spindle:
             found[series.name] = state
         else:
-            reason = "it is not read one window of readahead after the other"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("it is not read one window of readahead after the other", series.name)
     if not is_stated:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
+        yield RULE.not_applicable(reason, missing=("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, told, below)
-
-
-def _is_one_spindle(series: DeviceSeries) -> bool:
-    return is_spinning(series) is not False and class_of(series) != "network" and (series.disks or 1) < 2
 
 
 def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
@@ -65,11 +62,10 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
         or state.share < limits.share / 100
     ):
         return False
-    streams = 1000 * SERVICE[class_of(series)].usual_kb_per_ms
     return bool(
         abs(state.size_kb / ahead - 1) <= limits.same_size / 100
         and limits.shallowest <= state.depth <= limits.windows * (1 + limits.same_size / 100)
-        and state.rate * state.size_kb <= limits.streams / 100 * streams
+        and state.rate * state.size_kb <= limits.streams / 100 * streams_kb(series)
     )
 
 
@@ -87,8 +83,7 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...]) -> Find
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        devices=(series.name, *below),
-        **time_fields(state.rows),
+        **scope(state.rows, series.name, *below),
         summary=say(
             "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s in "
             "{samples} of {all} samples, bound by the readahead and a latency of {latency} ms.",
@@ -114,7 +109,6 @@ def _stated(series: DeviceSeries) -> Values:
 
 RULE = Rule(
     id="readahead-bound",
-    role="cause",
     explains=("low-concurrency-bound", "util-false-alarm"),
     title="The readahead bounds a sequential reader",
     why="The next window is asked for when the one before has come.",

@@ -38,7 +38,7 @@ from iodiag.analysis.array.shared_path import (
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -52,8 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     disks = disks_of(view)
     busy = [series for series in disks if len(series.loaded)]
     if len(busy) < 2:
-        reason = "fewer than two disks with I/O: nothing is shared"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable("fewer than two disks with I/O: nothing is shared", missing=("topology",))
         return
     found = _ceiling(busy, limits)
     if found is not None:
@@ -69,11 +68,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
-    yield Outcome(
-        RULE.id,
-        "clear",
-        names,
-        "neither the sum of the disks' throughput nor of their requests is held at one value",
+    yield RULE.clear(
+        "neither the sum of the disks' throughput nor of their requests is held at one value", *names
     )
 
 
@@ -105,28 +101,21 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "depth_high": found.depth_high,
         "within": 100 * found.within,
     }
+    text = f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples"
+    told = "{depth_low} to {depth_high} requests in flight in sum: more bought nothing"
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
-        devices=tuple(series.name for series in found.disks),
-        **time_fields(found.first_rows),
+        **scope(found.first_rows, *(series.name for series in found.disks)),
         summary=say(
             f"{{disks}} together {moved} in {{flat}} of the {{shared}} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
             values,
         ),
         evidence=(
-            cite(
-                found.rows,
-                f"they {moved} in sum, ± {{within:.0f}} %, in {{flat}} of {{shared}} samples",
-                values,
-            ),
+            cite(found.rows, text, values),
             cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
-            cite(
-                found.rows,
-                "{depth_low} to {depth_high} requests in flight in sum: more bought nothing",
-                values,
-            ),
+            cite(found.rows, told, values),
         ),
         refutes=("one of them alone, with all others idle, that is no faster than in company",),
         cannot_know=("which part is shared: bus, link, controller, or a limit of the instance or group",),
@@ -154,8 +143,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     return RULE.finding(
         severity="notice" if is_cpu_full else "warning",
         confidence="low" if is_cpu_full else "medium",
-        devices=tuple(series.name for series in found.disks),
-        **time_fields(found.own),
+        **scope(found.own, *(series.name for series in found.disks)),
         summary=say(
             "{device} streams {alone:.1f} MB/s alone and {each:.1f} MB/s beside {others} ({sum:.0f} MB/s in "
             "sum, in {count} samples), {depth} in flight each time: a path that they share is full.",
@@ -190,8 +178,7 @@ def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        devices=tuple(series.name for series in streams),
-        **time_fields(streams[0].samples),
+        **scope(streams[0].samples, *(series.name for series in streams)),
         summary=say(
             "{count} disks stream {low:.1f} to {high:.1f} MB/s each, {sum:.0f} MB/s in sum, all of them "
             "100 % busy in {often}: a path that they share may be full. One disk alone would show it.",
@@ -218,7 +205,6 @@ def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
 
 RULE = Rule(
     id="shared-ceiling",
-    role="cause",
     explains=(*WAITING, "volume-cap", "latency-above-baseline"),
     replaces=("burst-bucket-empty",),
     title="Disks share a path that is full",

@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure.windows import by_stream
@@ -81,8 +81,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if _is_consistent(rounds):
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
-            reason = "writes do not become slow after a number of bytes"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("writes do not become slow after a number of bytes", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
 
@@ -162,7 +161,6 @@ def _finding(
 ) -> Finding:
     cliffs = [one for one in rounds if len(one.slow)]
     witnesses = tuple(_witnesses(rounds, limits))
-    sure = confidence(2 + sum(_POINTS[item.weighs] for item in witnesses))
     first = cliffs[0]
     values: Values = {
         "device": series.name,
@@ -186,9 +184,8 @@ def _finding(
     )
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(stacked([one.slow for one in cliffs])),
+        confidence=confidence(2 + sum(_POINTS[item.weighs] for item in witnesses)),
+        **scope(stacked([one.slow for one in cliffs]), series.name, *below),
         summary=say(
             "{device} writes {high} MiB/s and "
             + after
@@ -236,7 +233,6 @@ def _is_refilled(first: Round, later: Round) -> bool:
 
 RULE = Rule(
     id="sustained-write-cliff",
-    role="cause",
     explains=(*WAITING, "writeback-burst", "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     replaces=("burst-bucket-empty", "throttled-above-device"),
     title="Sustained writes fell off a cliff: a write cache is full",

@@ -41,15 +41,15 @@ from iodiag.analysis.host.swapping import (
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
+from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_GB
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
-GB = 1024.0**2
-WINDOW_EXIT_SHARE = 0.8
 HALF = 0.5
 FEW = 3
 """Samples up to which a small amount may be chance."""
@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if frame is None:
         text = "nothing counts what is swapped, and no device is known to hold swap"
-        yield Outcome(RULE.id, "not_applicable", (), text, ("swapping",))
+        yield RULE.not_applicable(text, missing=("swapping",))
         return
     rows = frame[_presses(view, frame, limits)]
     if len(rows):
@@ -91,8 +91,7 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        devices=(series.name,),
-        **time_fields(rows),
+        **scope(rows, series.name),
         title="Memory may be short: a device moves single pages both ways, as swap does",
         summary=say(text + ".", values),
         evidence=(
@@ -107,7 +106,7 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
 
 def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
-    came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
+    came, went = (np.nan_to_num(frame.floats(f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
     enough = amount >= WINDOW_EXIT_SHARE * limits.swapped_kb
     is_flood = went >= limits.flood
@@ -133,7 +132,7 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
 
 def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
     """Pages that come back all the time from swap which holds more than memory could: no end of it."""
-    back, room = weighted.values(frame, "in_kb"), room_kb(view, frame)
+    back, room = frame.floats("in_kb"), room_kb(view, frame)
     is_more = swap_used_kb(view, frame) > limits.beyond * room
     rows = frame[is_more & (back > 0)]
     is_steady = len(rows) >= max(FEW, limits.steady / 100 * len(frame)) and is_more[-1]
@@ -141,7 +140,10 @@ def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
         return None
     values: Values = {"in": float(np.mean(back)), "count": len(rows), "samples": len(frame)}
     values |= {"out": weighted.mean(frame, "out_kb")}
-    values |= {"used": float(swap_used_kb(view, rows)[-1]) / GB, "room": float(room_kb(view, rows)[-1]) / GB}
+    values |= {
+        "used": float(swap_used_kb(view, rows)[-1]) / KB_PER_GB,
+        "room": float(room_kb(view, rows)[-1]) / KB_PER_GB,
+    }
     text = "{used:.1f} GB lie in swap, {room:.1f} GB of memory are free or cache, and pages come back "
     text += f"{in_samples(len(frame))} ({{in}} kB/s, and {{out}} kB/s go out)"
     return _noted(
@@ -155,10 +157,10 @@ def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
 
 def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
     """Pages that went out for good while more memory than they took was free throughout: no shortage."""
-    rows = frame[weighted.values(frame, "out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
+    rows = frame[frame.floats("out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
     if len(rows) < FEW or weighted.mean(rows, "in_kb") >= limits.turns / 100 * weighted.mean(rows, "out_kb"):
         return None
-    sent = float(np.sum(weighted.values(rows, "out_kb") * weighted.seconds_or_one(rows)))
+    sent = float(np.sum(rows.floats("out_kb") * weighted.seconds_or_one(rows)))
     free, used = beside(view, "memory", "free_kb", rows), swap_used_kb(view, rows)
     is_free = free > limits.free / 100 * room_kb(view, rows)
     if not (is_free.all() and np.min(free) > max(sent, float(np.ptp(used)))):
@@ -205,20 +207,19 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
     if grown := _grown(view, limits) if "swapping" in view.average_only else _taken(view, frame, limits):
-        return Outcome(RULE.id, "undetermined", (), grown)
+        return RULE.undetermined(grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
-        return Outcome(RULE.id, "undetermined", (), f"{text}; vmstat 1 over a longer time would show it")
+        return RULE.undetermined(f"{text}; vmstat 1 over a longer time would show it")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
-        return Outcome(RULE.id, "clear", (), "next to nothing is swapped")
+        return RULE.clear("next to nothing is swapped")
     if swapped_out > 10 * swapped_in:
         return _put_away(view, frame, limits)
     if swapped_in > 10 * swapped_out:
-        text = "pages come back from swap and none go out: memory was short, and is no longer"
-        return Outcome(RULE.id, "clear", (), text)
+        return RULE.clear("pages come back from swap and none go out: memory was short, and is no longer")
     values: Values = {"in_kb": swapped_in, "out_kb": swapped_out}
     text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _grown(view: View, limits: Limits) -> str:
@@ -240,8 +241,8 @@ def _taken(view: View, frame: Table, limits: Limits) -> str:
     before it writes them: no room for files comes of that.
     """
     used, room = swap_used_kb(view, frame), room_kb(view, frame)
-    seconds = np.nan_to_num(weighted.values(frame, "interval_s"), nan=1.0)
-    went = float(np.nansum((weighted.values(frame, "out_kb") * seconds)[1:]))
+    seconds = np.nan_to_num(frame.floats("interval_s"), nan=1.0)
+    went = float(np.nansum((frame.floats("out_kb") * seconds)[1:]))
     known = np.isfinite(used) & np.isfinite(room)
     if known.sum() < FEW:
         return ""
@@ -267,18 +268,22 @@ def _taken(view: View, frame: Table, limits: Limits) -> str:
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     """What pages that leave and hardly come back mean: room for the cache, or memory that runs short."""
-    rows = frame[weighted.values(frame, "out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
+    rows = frame[frame.floats("out_kb") >= WINDOW_EXIT_SHARE * limits.swapped_kb]
     if not len(rows):
-        return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
+        return RULE.clear("pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
-    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.min(room_kb(view, rows))) / GB}
+    values |= {
+        "count": len(rows),
+        "samples": len(frame),
+        "gb": float(np.min(room_kb(view, rows))) / KB_PER_GB,
+    }
     often = in_samples(len(frame))
     text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
     if has_room(view, rows).all():
         text += ": idle pages make room for files, {gb:.1f} GB of memory are free or cache"
-        return Outcome(RULE.id, "clear", (), say(text, values))
+        return RULE.clear(say(text, values))
     text += "; whether they are missed shows in si of a longer vmstat 1"
-    return Outcome(RULE.id, "undetermined", (), say(text, values))
+    return RULE.undetermined(say(text, values))
 
 
 def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
@@ -291,8 +296,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     is_felt = _is_felt(view, rows, limits)
     points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
     is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
-    at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
-    sure = confidence(points, at_most=at_most)
+    sure = confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
     is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)
@@ -300,11 +304,12 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
-        "most": float(np.nanmax(weighted.values(rows, "both_kb"))),
+        "most": float(np.nanmax(rows.floats("both_kb"))),
         "count": len(rows),
         "samples": samples,
     }
     often = in_samples(samples)
+    text = f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})"
     return RULE.finding(
         severity=severity if sure != "low" else "notice",
         confidence=sure,
@@ -314,12 +319,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})",
-                values,
-                worst="both_kb",
-            ),
+            cite(rows, text, values, worst="both_kb"),
             *(evidence for _, evidence in witnesses),
             *_without_disk(view, rows, amount),
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
@@ -415,7 +415,6 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 
 RULE = Rule(
     id="swap-thrash",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline", "memory-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",

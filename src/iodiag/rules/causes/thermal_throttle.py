@@ -27,7 +27,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import HEAT, reported
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import class_of
@@ -62,13 +62,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if waves is not None:
             found[series.name] = waves
         else:
-            reason = "throughput does not fall and come back in equal turns"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear("throughput does not fall and come back in equal turns", series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below)
     if not flash:
-        reason = "no device is known to be flash"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
+        yield RULE.not_applicable("no device is known to be flash", missing=("topology.rotational",))
 
 
 def _waves(samples: Table, limits: Limits) -> Waves | None:
@@ -141,8 +139,7 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
     return RULE.finding(
         severity="warning" if sure == "medium" else "notice",
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(stacked([one.fast, one.slow])),
+        **scope(stacked([one.fast, one.slow]), series.name, *below),
         summary=say(
             "{device} goes from {high} to {low} MiB/s and back every {every:.0f} {unit}, {turns} times, "
             "under the same demand: it seems to throttle for heat.",
@@ -156,8 +153,7 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
 
 def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
     rows = stacked([one.fast, one.slow])
-    text = "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %"
-    yield cite(rows, text, values)
+    yield cite(rows, "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %", values)
     said: Values = {
         "depth": median(one.fast.floats("depth")),
         "depth_slow": median(one.slow.floats("depth")),
@@ -173,7 +169,6 @@ def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="thermal-throttle",
-    role="cause",
     explains=(*WAITING, "volume-cap", "writeback-burst"),
     replaces=("burst-bucket-empty",),
     title="A flash drive throttles for heat",

@@ -22,7 +22,6 @@ import math
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Finding, Outcome
@@ -34,19 +33,17 @@ _PARTS = {"data": "-L +10G", "metadata": "--poolmetadatasize +1G"}
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per pool that is nearly full, by the last listing of it."""
-    pools = {fact_word(fact, "device"): fact for fact in view.facts_of("thin-pool")}
+    pools = {fact.word("device"): fact for fact in view.facts_of("thin-pool")}
     for name, fact in pools.items():
-        shares = {part: fact_number(fact, f"{part}_pct") for part in _PARTS}
+        shares = {part: fact.number(f"{part}_pct") for part in _PARTS}
         if full := {part: share for part, share in shares.items() if share >= limits.full}:
             yield _finding(name, fact, full)
         elif any(map(math.isnan, shares.values())):
-            yield Outcome(
-                RULE.id, "undetermined", (name,), "Meta% of the thin pool is not listed: lvs -a would"
-            )
+            yield RULE.undetermined("Meta% of the thin pool is not listed: lvs -a would", name)
         else:
-            yield Outcome(RULE.id, "clear", (name,), "the thin pool has room for data and metadata")
+            yield RULE.clear("the thin pool has room for data and metadata", name)
     if not pools:
-        yield Outcome(RULE.id, "not_applicable", (), "no thin pool is listed: lvs -a would", ("topology",))
+        yield RULE.not_applicable("no thin pool is listed: lvs -a would", missing=("topology",))
 
 
 def _finding(name: str, fact: Fact, full: dict[str, float]) -> Finding:
@@ -78,7 +75,6 @@ def _finding(name: str, fact: Fact, full: dict[str, float]) -> Finding:
 
 RULE = Rule(
     id="thin-pool-exhaustion",
-    role="cause",
     title="A thin pool is nearly full",
     why="Writes to new space stop when it is, on all of its volumes at once.",
     remedy=(
@@ -89,7 +85,7 @@ RULE = Rule(
     thresholds={
         "full": Threshold(
             90, "%", "of the pool's data or metadata in use", "lvmthin(7): extend before it is full"
-        ),
+        )
     },
     confirm=("lvs -a -o +data_percent,metadata_percent", "vgs", "dmsetup status /dev/DEVICE"),
     references=("https://man7.org/linux/man-pages/man7/lvmthin.7.html",),

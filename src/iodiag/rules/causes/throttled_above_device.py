@@ -30,8 +30,7 @@ from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import CALM, SERVICE, events_per_sample
@@ -50,21 +49,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, tuple[Plateau, tuple[Evidence, ...], tuple[Evidence, ...]]] = {}
     for series in view.devices:
         if not any((series.samples.floats(column) > 0).any() for column in ("depth", "util")):
-            yield Outcome(RULE.id, "undetermined", (series.name,), "nothing tells how many requests it holds")
+            yield RULE.undetermined("nothing tells how many requests it holds", series.name)
             continue
         top = _steady(series, limits)
         if top is None and _is_blurred(series, limits):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _BLURRED)
+            yield RULE.undetermined(_BLURRED, series.name)
             continue
         if top is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
+            yield RULE.clear("no exactly steady rate at a short queue", series.name)
             continue
         stated, witnesses = (tuple(tell(view, series, top, limits)) for tell in (_stated_limits, _witnesses))
         if stated or any(item.weighs == "for" for item in witnesses):
             found[series.name] = (top, stated, witnesses)
         else:
             reason = _OPEN if len(top.rows) > 1 else _ONCE
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, *told, below)
 
@@ -93,9 +92,9 @@ def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
     frame = _with_busy(series)
     slack = 1.1  # single samples stray from what the window as a whole must hold
     most_ms = CALM * SERVICE["spinning" if is_spinning(series) else "solid"].usual_ms
-    calm = weighted.values(frame, "busy") <= limits.most_util / 100
-    calm &= weighted.values(frame, "depth") <= slack * limits.most_depth
-    calm &= weighted.values(frame, "cost_ms") <= slack * most_ms
+    calm = frame.floats("busy") <= limits.most_util / 100
+    calm &= frame.floats("depth") <= slack * limits.most_depth
+    calm &= frame.floats("cost_ms") <= slack * most_ms
     count = int(np.count_nonzero(calm))
     least = int(min(limits.least_samples, max(1, math.ceil(count / 2))))
     width = (limits.flat if least >= limits.least_samples else limits.meter) / 100
@@ -138,9 +137,9 @@ def _with_busy(series: DeviceSeries) -> Table:
 def _stated_limits(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
     """Limits of control groups that are the rate."""
     for fact in view.facts_of("cgroup"):
-        if fact_word(fact, "device") and view.topology.canonical(fact_word(fact, "device")) == series.name:
+        if fact.word("device") and view.topology.canonical(fact.word("device")) == series.name:
             for column in _LIMITED:
-                limit, rate = fact_number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
+                limit, rate = fact.number(f"limit_{column}"), weighted.mean(top.rows, column)
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
 
@@ -172,8 +171,8 @@ def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits
     whole = level_of(_with_busy(series))
     slowest = max(level.latency_ms, whole.latency_ms)
     for fact in view.facts_of("fio"):
-        of_device = fact_word(fact, "device")
-        latency = fact_number(fact, "latency_ms")
+        of_device = fact.word("device")
+        latency = fact.number("latency_ms")
         if of_device and view.topology.canonical(of_device) != series.name:
             continue
         if latency >= limits.slower * slowest:
@@ -193,7 +192,6 @@ def _finding(
     level = top.level
     waits = sum(item.weighs == "for" for item in witnesses)
     points = 1 + 2 * waits + 4 * bool(stated)
-    sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -206,9 +204,8 @@ def _finding(
     }
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(top.rows),
+        confidence=confidence(points, at_most="high" if is_sustained(top.rows) else "medium"),
+        **scope(top.rows, series.name, *below),
         summary=say(
             ("The limit of a control group" if stated else "Something above {device}")
             + " holds requests"
@@ -236,7 +233,6 @@ def _finding(
 
 RULE = Rule(
     id="throttled-above-device",
-    role="cause",
     explains=("symptom",),
     replaces=("low-concurrency-bound",),
     title="Requests are held back above the device",

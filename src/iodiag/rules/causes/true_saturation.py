@@ -72,10 +72,10 @@ from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import RANDOM_KB, SERVICE, class_of
+from iodiag.analysis.states.service_times import RANDOM_KB, streams_kb
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -90,7 +90,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
-        return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
+        return RULE.undetermined(_ODD, series.name) if is_odd else None
 
     for found in with_verdict(
         view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
@@ -150,8 +150,7 @@ def _finding(
     return RULE.finding(
         **fields | named,
         confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(rows),
+        **scope(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + "".join(f"; {item.text}" for item in held[:1])
@@ -261,17 +260,7 @@ _CANNOT_KNOW = (
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = (
-    "none",
-    "speed",
-    "queue",
-    "throughput",
-    "calmer",
-    "class",
-    "least seen",
-    "spindles",
-    "measured",
-)
+_RANK = ("none", "speed", "queue", "throughput", "calmer", "class", "least seen", "spindles", "measured")
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
@@ -330,9 +319,7 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
         return waiting[1] < NOBODY
     if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
         return True
-    is_at_speed = (
-        load.level.busy_rate * load.level.size_kb >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
-    )
+    is_at_speed = load.level.busy_rate * load.level.size_kb >= streams_kb(series)
     if load.level.size_kb < limits.stream or not is_at_speed:
         return False
     cpu = view.cpu_at(load.level.rows)
@@ -342,16 +329,13 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
         # what the page cache merges, with a queue that a device takes at once, is written at its pace
-        is_merged = load.level.size_kb >= limits.merged and _merges(load.level.rows) >= limits.merges
+        merges = weighted.ratio(load.level.rows, "write_merges_per_s", "writes_per_s")
+        is_merged = load.level.size_kb >= limits.merged and merges >= limits.merges
         return is_merged and load.level.busy_depth < limits.burst_depth
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
-
-
-def _merges(rows: Table) -> float:
-    return weighted.ratio(rows, "write_merges_per_s", "writes_per_s")
 
 
 def _is_cpu_spent(view: View, limits: Limits) -> bool:
@@ -413,7 +397,6 @@ _OF_WRITES = (
 
 RULE = Rule(
     id="true-saturation",
-    role="cause",
     explains=("symptom", "iowait-misread", "flush-latency"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",

@@ -52,7 +52,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.measure.windows import DENSE, WINDOW_EXIT_SHARE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning, is_virtual
@@ -66,9 +66,6 @@ SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 
 LIKE_SIZE = math.log(4)
 """How far (ln) sizes may be apart of requests that take about as long on what does not spin."""
-
-WINDOW_EXIT_SHARE = 0.8
-"""What single samples may have of the depth that all of them together must have."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -103,35 +100,35 @@ def _is_twin(view: View, held: str, other: DeviceSeries, top: Plateau, limits: L
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series) or is_card(series):
-        return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
+        return RULE.clear("disks and cards have flat tops of their own", series.name)
     samples = level_samples(series)
-    demand = weighted.values(samples, "at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
-    demand &= weighted.values(samples, "util") >= limits.least_util / 100
-    demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
+    demand = samples.floats("at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
+    demand &= samples.floats("util") >= limits.least_util / 100
+    demand &= ~(samples.floats("interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
     if not count and _is_queued_otherwise(series, limits):
         reason = (
             "the samples with a queue show no rate: they are too long, stalled, or at the edge of the load"
         )
-        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+        return RULE.undetermined(reason, series.name)
     if not count:
-        return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
+        return RULE.clear("it never has a queue that a limit could hold", series.name)
     found = [top for top in _tops(samples, demand, limits) if _holds(view, series, top, demand, limits)]
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
     if (same := throughput_of_sizes(series)) is not None:
-        return Outcome(RULE.id, "undetermined", (series.name,), say(*same))
+        return RULE.undetermined(say(*same), series.name)
     is_long = count >= limits.least_samples
     if is_long and not any(True for _ in _tops(samples, demand, limits)):
-        return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")
+        return RULE.clear("its rate is not flat while it has a queue", series.name)
     few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
     reason = _OPEN if is_long else say(_FEW, few)
-    return Outcome(RULE.id, "undetermined", (series.name,), reason)
+    return RULE.undetermined(reason, series.name)
 
 
 def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:
     """Whether it has a queue in samples that are no steady load."""
-    util, depth = (weighted.values(series.loaded, name) for name in ("util", "depth"))
+    util, depth = (series.loaded.floats(name) for name in ("util", "depth"))
     is_used = util >= limits.least_util / 100
     return bool((is_used & (depth >= limits.least_depth * np.fmin(util, 1.0))).any())
 
@@ -299,7 +296,7 @@ def _finding(
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
     severity = "info" if sure == "low" and not is_hint else severity
-    low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
+    low, high = percentiles(top.rows.floats("at_once"), 10, 90)
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -391,7 +388,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         yield cite(top.rows, text, {"others": top.other_range})
     if model := cloud_model(series):
         yield cite(None, "its model is {model}", {"model": model})
-    longest, kinds = float(weighted.values(top.rows, "cost_ms").max()), set(top.rows["kind"].tolist())
+    longest, kinds = float(top.rows.floats("cost_ms").max()), set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         alone = unloaded(series, kind) if kind[0].kind in kinds else None
         if alone is not None and alone.is_measured and longest >= 3 * alone.latency_ms:
@@ -409,7 +406,6 @@ def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
 
 RULE = Rule(
     id="volume-cap",
-    role="cause",
     explains=WAITING,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",

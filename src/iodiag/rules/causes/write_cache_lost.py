@@ -34,7 +34,7 @@ from iodiag.analysis.host.disk_health import lost_caches
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope, time_fields
 from iodiag.analysis.measure.waiting_per_kb import (
     DIRECTIONS,
     in_flight,
@@ -95,11 +95,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         if not np.isfinite(in_flight(series.samples, "write")).any():
             reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif step := _step(series, limits):
             found[series.name] = step
         elif series.name not in lost:
-            yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
+            yield RULE.clear("writes do not step up alone at an equal load", series.name)
     for series, told, below in once_per_stack(view, found):
         facts = [fact for name in (series.name, *below) for fact in lost.pop(name, ())]
         yield _finding(series, told, below, facts, limits)
@@ -252,16 +252,14 @@ def _finding(
     }
     points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
-    sure = "high" if facts else confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=(series.name, *below),
-        **time_fields(after),
+        confidence="high" if facts else confidence(min(points, 2) if series.is_stacked else points),
+        **scope(after, series.name, *below),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
         evidence=(*_evidence(series, step, values, was_cached), *map(cite_fact, facts)),
         refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),
@@ -296,7 +294,6 @@ def _evidence(
 
 RULE = Rule(
     id="write-cache-lost",
-    role="cause",
     explains=(*WAITING, "backend-latency-shift", "flush-latency", "serialized-commit", "mixed-await"),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",

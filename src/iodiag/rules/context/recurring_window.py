@@ -31,19 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.baselines import days_of, middles
-from iodiag.analysis.load.recurring_hours import (
-    DAY,
-    LATENCY,
-    MONDAY,
-    WEEK,
-    Hours,
-    Window,
-    hours_of,
-    windows,
-)
+from iodiag.analysis.load.recurring_hours import DAY, LATENCY, MONDAY, WEEK, Hours, Window, hours_of, windows
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -53,9 +44,6 @@ from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table
 
 SECONDS_PER_HOUR = 3600.0
-MOST_TOLD = 5
-"""Devices of a window whose numbers are told; the others are named."""
-
 _WAYS = {
     "read_kb_per_s": ("reads", "a backup, a check of an array (raid-check), a scrub, updatedb or a report"),
     "write_kb_per_s": ("writes", "a dump, a backup that arrives here, a copy or log rotation"),
@@ -75,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     days = 0 if "disk" in view.average_only else days_of(series.samples for series in view.devices)
     if days < limits.times:
         reason = f"what recurs takes {limits.times:.0f} days of samples with a clock, not {days}"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
+        yield RULE.not_applicable(reason, missing=("an archive of days",))
         return
     named = {series.name: series for series in view.devices}
     places: dict[tuple[str, str], npt.NDArray[np.int64]] = {}
@@ -86,7 +74,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     told = {window.hours.device for group in groups for window in group}
     clear = tuple(name for name in named if name not in told)
     if clear:
-        yield Outcome(RULE.id, "clear", clear, "no hour of the day or week stands out again and again")
+        yield RULE.clear("no hour of the day or week stands out again and again", *clear)
 
 
 def _hours(
@@ -134,8 +122,7 @@ def _finding(group: list[Window], rows: list[Table]) -> Finding:
     return RULE.finding(
         severity="notice" if LATENCY in columns else "info",
         confidence="high" if first.chance <= SURE else "medium",
-        devices=devices,
-        **time_fields(rows[0][clock >= clock.max() - np.timedelta64(DAY // 2, "h")]),
+        **scope(rows[0][clock >= clock.max() - np.timedelta64(DAY // 2, "h")], *devices),
         summary=say(text + others + ".", values),
         evidence=(
             *(

@@ -24,7 +24,6 @@ from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -40,14 +39,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the host, where the sum over all devices is larger than what was asked of it."""
     shown = [series for series in view.devices if not series.name.startswith(_NO_DISKS)]
     if not shown:
-        yield Outcome(RULE.id, "clear", (), "no disk, and nothing on one, is listed")
+        yield RULE.clear("no disk, and nothing on one, is listed")
         return
     # a disk's counters hold those of its partitions, and of what lies beside them
     whole = without_parts(shown)
     names = {series.name for series in whole}
     if wrong := [series.name for series in whole if beyond_whole(view, series) is not None]:
         reason = "its partitions move more than it does: a counter is wrong, and so is any sum"
-        yield Outcome(RULE.id, "undetermined", tuple(wrong), reason)
+        yield RULE.undetermined(reason, *wrong)
         return
     above = {s.name: names.intersection(d.name for d in view.topology.above(s.name)) for s in whole}
     tops = [series for series in whole if not above[series.name]]
@@ -57,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if unknown and _kb(unknown) > _SMALL * _kb(tops):
         sure = "may stand" if any(may_be_disk(view, series) for series in unknown) else "stands"
         reason = f"it {sure} on others, and nothing says on which: lsblk would"
-        yield Outcome(RULE.id, "undetermined", tuple(series.name for series in unknown), reason)
+        yield RULE.undetermined(reason, *(series.name for series in unknown))
         return
     leaves = [series for series in whole if series.name not in below and not may_be_stacked(series)]
     # where every device is at the top nothing is counted twice
@@ -68,7 +67,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no device carries what another one that is listed was asked for, as far as is known"
         if len(tops) < len(shown) or unknown:
             reason = f"what is counted twice is less than {100 * limits.least_ratio - 100:.0f} % of the sum"
-        yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
+        yield RULE.clear(reason, *sorted(names))
 
 
 def _without_gaps(
@@ -95,9 +94,7 @@ def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries
 
 def _kb(devices: Sequence[DeviceSeries]) -> float:
     """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
-    return float(
-        np.nansum(np.concatenate([weighted.values(series.samples, "kb_per_s") for series in devices]))
-    )
+    return float(np.nansum(np.concatenate([series.samples.floats("kb_per_s") for series in devices])))
 
 
 def _reports(devices: Sequence[DeviceSeries]) -> int:

@@ -33,7 +33,7 @@ from iodiag.analysis.load.load_sentences import (
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, longest_contiguous, with_verdict
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -59,9 +59,7 @@ def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
     is_compared = any(load.verdict == "false alarm" and _is_compared(load) for load in loads)
     if is_compared or not any(load.verdict == "saturated" for load in loads):
         return None
-    return Outcome(
-        RULE.id, "clear", (series.name,), "it was full at times: its %util then was no false alarm"
-    )
+    return RULE.clear("it was full at times: its %util then was no false alarm", series.name)
 
 
 def _are_alike(one: Busy, other: Busy) -> bool:
@@ -92,8 +90,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
     return RULE.finding(
         severity="info" if sure == "low" else "notice",
         confidence=sure,
-        devices=tuple(name for one in alike for name in (one.series.name, *one.below)),
-        **time_fields(rows),
+        **scope(rows, *(name for one in alike for name in (one.series.name, *one.below))),
         summary=say(_SUMMARY[lead.legs[0]] + more, values),
         evidence=(
             *(state(series, load) for load in told),
@@ -156,11 +153,8 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
         if "flat latency" in load.legs or "idle spindles" in load.legs:
             yield from inflation(series, load)
         if "one at a time" in load.legs:
-            yield cite(
-                load.level.rows,
-                "{depth} in flight: util is the share of time in which the client waited for its request",
-                values,
-            )
+            text = "{depth} in flight: util is the share of time in which the client waited for its request"
+            yield cite(load.level.rows, text, values)
         if "plausible latency" in load.legs and "flat latency" not in load.legs:
             yield cite(
                 load.level.rows, "{latency} ms at {depth} in flight is what an unloaded device takes", values

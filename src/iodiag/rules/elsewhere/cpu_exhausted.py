@@ -29,7 +29,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -52,11 +52,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
             often = "on average" if "cpu" in view.average_only else "at most"
             reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
-            yield Outcome(RULE.id, "undetermined", (), reason)
+            yield RULE.undetermined(reason)
         elif one := _one_full(view, cpu, limits):
-            yield Outcome(RULE.id, "undetermined", (), one)
+            yield RULE.undetermined(one)
         else:
-            yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")
+            yield RULE.clear("the CPUs have time left, or something else takes it")
         return
     # where tasks wait for I/O in the other samples, they are the trouble
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
@@ -65,7 +65,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples; in the others tasks "
             "wait for I/O"
         )
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
 
@@ -138,11 +138,9 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
 
 
 def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait: bool) -> Finding:
-    sure: Confidence = "high" if len(rows) >= limits.samples else "medium"
     samples = len(cpu)
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
     is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
-    severity: Severity = "info" if is_moment else "warning" if is_lasting and not others_wait else "notice"
     values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
@@ -156,8 +154,8 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     return RULE.finding(
-        severity=severity,
-        confidence=sure,
+        severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
+        confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),

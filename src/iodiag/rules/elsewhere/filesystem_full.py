@@ -26,7 +26,6 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -58,13 +57,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[tuple[str, str], Finding] = {}
     clear: list[str] = []
     for fact in view.facts_of("mounts"):
-        name, place = fact_word(fact, "device"), fact_word(fact, "mountpoint")
+        name, place = fact.word("device"), fact.word("mountpoint")
         for column, kind in _KINDS.items():
-            used = fact_number(fact, column)
-            if np.isnan(used) or _is_written_once(name, place, fact_word(fact, "filesystem")):
+            used = fact.number(column)
+            if np.isnan(used) or _is_written_once(name, place, fact.word("filesystem")):
                 continue
             if used >= limits.full:
-                left = fact_number(fact, "free_pct")
+                left = fact.number("free_pct")
                 is_full = used >= ALL_PCT and not left > limits.left
                 found[name, kind] = _finding(name, place, kind, used, cite_fact(fact), is_full=is_full)
             else:
@@ -83,10 +82,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     full = {name for name, _ in found}
     rest = tuple(dict.fromkeys(name for name in clear if name not in full))
     if rest:
-        yield Outcome(RULE.id, "clear", rest, "the file system has room")
+        yield RULE.clear("the file system has room", *rest)
     if not found and not rest:
         reason = "nothing says how full a file system is: df and df -i, or sar -F, would"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("filesystem",))
+        yield RULE.not_applicable(reason, missing=("filesystem",))
 
 
 def _is_written_once(name: str, place: str, filesystem: str) -> bool:

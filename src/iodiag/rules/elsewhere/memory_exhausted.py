@@ -21,15 +21,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, IDLE_PCT, NO_IDLE_PCT
+from iodiag.analysis.host.cpu import HELD_PCT, IDLE_PCT, NO_IDLE_PCT, crowd
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import beside, room_kb
 from iodiag.analysis.host.waiting import rows_at
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB, KB_PER_MB
 from iodiag.table.table import Table
@@ -45,7 +44,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     few = np.minimum(limits.small_share / 100 * total, limits.small_mb * KB_PER_MB)
     is_used_up = room <= np.maximum(limits.share / 100 * total, few)
     if not is_used_up.any():
-        yield Outcome(RULE.id, "clear", (), "some memory is free or page cache, which the kernel can reclaim")
+        yield RULE.clear("some memory is free or page cache, which the kernel can reclaim")
         return
     full, used, free = (beside(view, "swap", name, memory) for name in ("used_pct", "used_kb", "free_kb"))
     is_gone = is_used_up & (full >= limits.swap)
@@ -54,7 +53,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_gone |= is_used_up & (used + free == 0)
     if not is_gone.any():
         text = "next to no memory is free or page cache in some sample, but swap has room, or there is none"
-        yield Outcome(RULE.id, "undetermined", (), text)
+        yield RULE.undetermined(text)
         return
     values |= {"room": float(np.mean(room[is_gone])) / KB_PER_MB, "most": float(np.max(room)) / KB_PER_MB}
     values |= {"total": float(np.max(total)) / KB_PER_GB, "count": int(is_gone.sum()), "samples": len(memory)}
@@ -65,10 +64,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidence]]:
     """What CPUs and load show meanwhile, as values; the evidence of a cost, empty where they show none."""
     cpu, queue, disks = view.cpu_at(rows), rows_at(view, "queue", rows), view.samples("io")
-    load = float(np.nanmax(weighted.values(queue, "load_1m"), initial=0)) if queue else float("nan")
+    load = float(np.nanmax(queue.floats("load_1m"), initial=0)) if queue else float("nan")
     values: Values = {"load": load, "system": float("nan"), "iowait": float("nan")}
     evidence = []
-    if load >= limits.load * (view.cpus or CROWD_WITHOUT_CPU_COUNT / 2):
+    if load >= limits.load * (crowd(view) / 2):
         evidence.append(cite(queue, "the load average reaches {load:.0f}", values, worst="load_1m"))
     if cpu is None or "cpu" in view.average_only:
         return values, evidence
@@ -91,7 +90,6 @@ def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidenc
 
 def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> Finding:
     is_shown = view.cpu_all is not None or view.samples("queue") is not None
-    severity: Severity = "critical" if harm else "notice" if is_shown else "warning"
     cost = "; the load average reaches {load:.0f}; the kernel takes up to {system:.0f} % of CPU time"
     cost += ", and iowait is at most {iowait:.1f} %"
     text = "{room:.0f} MB of {total:.1f} GB are free or page cache and {swap}, "
@@ -104,7 +102,7 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     told += " and {full:.2f} % of swap"
     earlier = "; other samples have up to {most:.0f} MB free or in the page cache"
     return RULE.finding(
-        severity=severity,
+        severity="critical" if harm else "notice" if is_shown else "warning",
         confidence="high" if len(rows) > 1 else "medium",
         **time_fields(rows, of_host=True),
         summary=say(f"Memory is used up: {text}.", values),

@@ -27,7 +27,7 @@ from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -37,16 +37,16 @@ LEAST_PAIRS = 8
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
     cpu = view.cpu_all
-    steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
+    steal = cpu.floats("steal_pct") if cpu is not None else np.array([])
     is_stolen = np.asarray(steal >= limits.possible)
     if cpu is not None and (is_wrong := is_impossible(cpu)).any():
         is_stolen &= ~is_wrong
         reason = "nearly all time is withheld, yet what is left is idle: the counter of steal is wrong"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
         if not is_stolen.any():
             return
     if cpu is None or not is_stolen.any():
-        yield Outcome(RULE.id, "clear", (), "hardly any CPU time is withheld")
+        yield RULE.clear("hardly any CPU time is withheld")
         return
     yield _finding(view, cpu[is_stolen], len(cpu), limits)
 
@@ -55,23 +55,19 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "steal_pct", "cpu")
     slowed = list(_slowed(view, rows, limits))
     points = 1 + 2 * (mean >= limits.likely) + (mean >= limits.heavy) + len(slowed)
-    at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
-    sure = confidence(points, at_most=at_most)
+    sure = confidence(points, at_most="high" if len(rows) >= limits.samples else "medium")
     is_lasting = len(rows) >= limits.share / 100 * samples
     is_short = mean >= limits.likely and weighted.mean(rows, "idle_pct", "cpu") <= limits.idle
     is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
-    severity: Severity = "warning" if is_harm else "notice"
     often = in_samples(samples)
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
-    values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
+    values["most"] = float(np.nanmax(rows.floats("steal_pct")))
+    summary = f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage."
     return RULE.finding(
-        severity=severity,
+        severity="warning" if is_harm else "notice",
         confidence=sure,
         **time_fields(rows, of_host=True),
-        summary=say(
-            f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage.",
-            values,
-        ),
+        summary=say(summary, values),
         evidence=(
             cite(
                 rows, f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})", values, worst="steal_pct"

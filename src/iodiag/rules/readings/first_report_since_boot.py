@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
@@ -62,15 +61,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_open = any(len(s.samples) == 1 and s.samples.has("util_pct") for s in view.devices)
         shown = (s.samples for s in view.devices)
         is_open &= all(np.isnan([*d.floats("interval_s"), *d["time"].seconds()]).all() for d in shown)
-        text = "nothing shows how long the only report is: it may average the time since boot"
-        text = text if is_open else "no report averages the time since boot"
-        yield Outcome(RULE.id, "undetermined" if is_open else "clear", (), text)
+        if is_open:
+            yield RULE.undetermined(
+                "nothing shows how long the only report is: it may average the time since boot"
+            )
+        else:
+            yield RULE.clear("no report averages the time since boot")
         return
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)
     if not only and not contrasts:
         text = "an average since boot is left out, and those that follow do not contradict it"
-        yield Outcome(RULE.id, "undetermined", (), text)
+        yield RULE.undetermined(text)
         return
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
@@ -131,7 +133,7 @@ def _of_columns(family: str, item: str, first: Table, number: int, later: Table)
         value = float(first.floats(entry.name)[number])
         if not value > 0:
             continue
-        others = weighted.values(later, entry.name)
+        others = later.floats(entry.name)
         least, most = float(np.fmin.reduce(others)), float(np.fmax.reduce(others))
         near = least if value < least else most
         if least <= value <= most or not near > 0:

@@ -19,16 +19,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
-from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, stacked
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -43,12 +39,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             long.append(series)
         elif _bursts(series, limits, least=1) is not None:
             reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif _is_deep(series.loaded, limits).any():
             reason = "a deep queue for a part of the time: bursts shorter than a sample"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no sign of bursts within a sample")
+            yield RULE.clear("no sign of bursts within a sample", series.name)
     if bursts:
         yield _finding(view, bursts, limits)
     if long:
@@ -57,7 +53,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _is_deep(samples: Table, limits: Limits) -> Mask:
     """The samples whose mean in flight was there in a part of the time only, and deep then."""
-    depth, util = weighted.values(samples, "depth"), weighted.values(samples, "util")
+    depth, util = samples.floats("depth"), samples.floats("util")
     is_partly = (util <= limits.part / 100) & (util > 0)
     return np.asarray((depth >= limits.flood * util) & is_partly, dtype=np.bool_)
 
@@ -65,9 +61,9 @@ def _is_deep(samples: Table, limits: Limits) -> Mask:
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = level_samples(series)
-    at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
+    at_once, length = frame.floats("at_once"), frame.floats("interval_s")
     mask = (at_once >= limits.flood) | (at_once >= limits.queue)
-    mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
+    mask &= (frame.floats("util") <= limits.most_util / 100) & ~(length <= limits.shortest)
     mask &= frame["is_util_trusted"]
     if not mask.any():
         return None
@@ -84,7 +80,7 @@ def _inflation(series: DeviceSeries, frame: Table, wanted: Mask) -> Floats:
     for kind in load_levels(series):
         places = places_of(kind)
         if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
-            inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms
+            inflation[places] = frame.floats("cost_ms")[places] / alone.latency_ms
     return inflation
 
 
@@ -94,22 +90,17 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     for name in told[:MOST_TOLD]:
         series = view.series(name)
         values = _numbers(name, bursts[name]) | {"all": len(series.loaded) if series is not None else 0}
-        evidence.append(
-            cite(
-                bursts[name],
-                "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
-                "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
-                "samples with load)",
-                values,
-                worst="at_once",
-            )
+        text = (
+            "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
+            "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
+            "samples with load)"
         )
+        evidence.append(cite(bursts[name], text, values, worst="at_once"))
     worst = _numbers(told[0], bursts[told[0]])
     return RULE.finding(
         severity="notice",
         confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
-        devices=tuple(told),
-        **time_fields(bursts[told[0]]),
+        **scope(bursts[told[0]], *told),
         summary=say(
             "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
             "busy, not {depth}.",
@@ -137,18 +128,16 @@ def _numbers(name: str, rows: Table) -> Values:
 def _is_long(series: DeviceSeries, limits: Limits) -> bool:
     """Whether some sample of a minute and more has enough load for a rule to judge its latency."""
     frame = series.loaded
-    is_long = weighted.values(frame, "interval_s") >= limits.longest
+    is_long = frame.floats("interval_s") >= limits.longest
     if not is_long.any():
         return False
-    is_judged = (weighted.values(frame, "util") >= limits.judged_util / 100) | (
-        weighted.values(frame, "depth") >= 1
-    )
+    is_judged = (frame.floats("util") >= limits.judged_util / 100) | (frame.floats("depth") >= 1)
     return bool((is_judged & is_long).any())
 
 
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
-    rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
-    lengths = weighted.values(rows, "interval_s")
+    rows = stacked([s.loaded[s.loaded.floats("interval_s") >= limits.longest] for s in found])
+    lengths = rows.floats("interval_s")
     values: Values = {
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),
@@ -161,8 +150,7 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     return RULE.finding(
         severity="info",
         confidence="high",
-        devices=tuple(series.name for series in found),
-        **time_fields(found[0].loaded),
+        **scope(found[0].loaded, *(series.name for series in found)),
         summary=say(f"Samples are {length} long: bursts within them do not show.", values),
         evidence=(cite(rows, f"{{count}} samples of {length} for {{devices}}", values),),
     )

@@ -19,17 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 
 SLOW_MS = 20.0
 """Latency from which a direction is slow on any disk but a queue's: a mean above it warns by itself."""
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 class _Mix(NamedTuple):
@@ -75,16 +72,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found.append(mix)
         elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits):
             reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif is_mixed:
             reason = f"neither direction takes {limits.latency_apart:g} times as long as the other"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
         else:
             least = 100 - limits.minority
             reason = (
                 f"at least {least:.0f} % of its requests under load are of one direction: the mean is theirs"
             )
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield RULE.clear(reason, series.name)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
 
@@ -102,7 +99,7 @@ def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
     rows = series.loaded
-    waits = (weighted.values(rows, f"{name}_await_ms") for name in ("read", "write"))
+    waits = (rows.floats(f"{name}_await_ms") for name in ("read", "write"))
     is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
     missing = float("nan")
     return _Mix(
@@ -129,7 +126,7 @@ def _bounded(mix: _Mix) -> Outcome:
             "write": mix.await_ms * total / mix.writes,
         },
     )
-    return Outcome(RULE.id, "undetermined", (mix.series.name,), reason)
+    return RULE.undetermined(reason, mix.series.name)
 
 
 def _finding(found: list[_Mix], limits: Limits) -> Finding:
@@ -137,8 +134,7 @@ def _finding(found: list[_Mix], limits: Limits) -> Finding:
     return RULE.finding(
         severity="info",
         confidence="high",
-        devices=tuple(mix.series.name for mix in found),
-        **time_fields(first.series.loaded),
+        **scope(first.series.loaded, *(mix.series.name for mix in found)),
         summary=say(_SUMMARY[first.apart >= limits.latency_apart], _values(first)),
         evidence=tuple(_evidence(mix, limits) for mix in found[:MOST_TOLD]),
         refutes=("reads and writes of equal latency at another time of day",),

@@ -21,16 +21,13 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -40,16 +37,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_serial = spindles(series, writes=False) == 1
         case = None if is_serial else _judge(series, limits)
         if is_serial:
-            yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
+            yield RULE.clear(_SERIAL, series.name)
         elif case is None and _contradicts(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+            yield RULE.undetermined(_CONTRADICTED, series.name)
         elif case is None and _overlaps(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _OVERLAPS)
+            yield RULE.undetermined(_OVERLAPS, series.name)
         elif case is None and series.is_untimed:
             reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif case is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "requests do not overlap: svctm misleads little")
+            yield RULE.clear("requests do not overlap: svctm misleads little", series.name)
         else:
             found.append(case)
     if found:
@@ -126,19 +123,14 @@ def _finding(found: list[_Misread]) -> Finding:
         "others": len(found) - 1,
     }
     more = " (and so on {others} more devices)" if len(found) > 1 else ""
+    summary = (
+        "svctm is no service time: on {device} it " + fell + " while requests took {latency} ms" + more + "."
+    )
     return RULE.finding(
         severity="info",
         confidence="high",
-        devices=tuple(case.name for case in told),
-        **time_fields(worst.level.rows),
-        summary=say(
-            "svctm is no service time: on {device} it "
-            + fell
-            + " while requests took {latency} ms"
-            + more
-            + ".",
-            values,
-        ),
+        **scope(worst.level.rows, *(case.name for case in told)),
+        summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("a device that serves one request at a time",),
     )

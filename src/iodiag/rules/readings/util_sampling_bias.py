@@ -25,15 +25,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Table
-
-MOST_TOLD = 5
-"""Devices whose numbers are told; the others are named."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -47,11 +44,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found.append((series, rows))
         elif is_open:
             reason = "%util exceeds the requests in flight, but not in samples that prove it wrong"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(
-                RULE.id, "clear", (series.name,), "%util hardly ever exceeds the requests in flight"
-            )
+            yield RULE.clear("%util hardly ever exceeds the requests in flight", series.name)
     if found:
         yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), view.kernel)
 
@@ -62,17 +57,17 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     And whether as many do of which nothing can be said: the depth is contradicted, or requests outlive them.
     """
     samples, half = series.samples, weighted.half_digit(series.samples)
-    util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
-    await_ms = weighted.values(samples, "await_ms")
+    util, depth = samples.floats("util"), samples.floats("depth")
+    await_ms = samples.floats("await_ms")
     outlives = await_ms > 100 * weighted.seconds_or_one(samples)
     # what completes late in one sample was in flight in the sample before, and not counted there
     outlives[:-1] |= outlives[1:].copy()
     # a depth that rate and latency contradict proves nothing (Little's law)
-    counter = weighted.values(samples, "queue_depth")
-    outlives |= counter < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - half
+    counter = samples.floats("queue_depth")
+    outlives |= counter < 0.5 * samples.floats("ios_per_s") * await_ms / 1000 - half
     most = (1 + limits.least_excess / 100) * (depth + half)
     beyond = (util - half / 100 > most) & (util >= limits.least_util / 100)
-    beyond &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    beyond &= (samples.floats("ios_per_s") > 0) & (util <= limits.most_util / 100)
     inflated = beyond & ~outlives
     rows = samples[inflated]
     by_far = bool((util > 2 * (depth + half))[inflated].any())
@@ -83,9 +78,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
 def _missed(series: DeviceSeries) -> Table:
     """The samples whose busy share was taken from the number in flight, as %util is too low."""
     samples = series.samples
-    return samples[
-        samples.floats("util") > weighted.values(samples, "util_pct") / 100 + weighted.half_digit(samples)
-    ]
+    return samples[samples.floats("util") > samples.floats("util_pct") / 100 + weighted.half_digit(samples)]
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
@@ -113,7 +106,7 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
 
 
 def _excess(rows: Table) -> Floats:
-    return weighted.values(rows, "util") - weighted.values(rows, "depth")
+    return rows.floats("util") - rows.floats("depth")
 
 
 def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Finding:

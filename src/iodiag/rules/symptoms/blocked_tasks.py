@@ -30,11 +30,11 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import (
-    CROWD_WITHOUT_CPU_COUNT,
     HELD_PCT,
     NO_IDLE_PCT,
     counts_no_wait,
     cpu_shares,
+    crowd,
 )
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import swapped
@@ -57,7 +57,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table, stacked
 
@@ -73,43 +73,37 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     is_direct = view.has("queue", "blocked")
     least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
-    beyond_runnable = weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue")
-    counts = weighted.values(queue, "blocked") if is_direct else beyond_runnable
+    beyond_runnable = queue.floats("load_1m") - queue.floats("run_queue")
+    counts = queue.floats("blocked") if is_direct else beyond_runnable
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
     cpu = view.cpu_all
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting"), "samples": len(queue)}
-        yield Outcome(RULE.id, "undetermined", (), say(text, values))
+        yield RULE.undetermined(say(text, values))
     elif is_direct and len(rows) and _is_moment(view, rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
-        yield Outcome(RULE.id, "undetermined", (), say(text, values))
+        yield RULE.undetermined(say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
     elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
         said = say(text, {"often": often, "samples": len(counts)})
-        yield _of_writers(view, all_rows, limits) or Outcome(RULE.id, "undetermined", (), said)
+        yield _of_writers(view, all_rows, limits) or RULE.undetermined(said)
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
-        yield Outcome(
-            RULE.id, "clear", (), say("at most {most:g} tasks were blocked on I/O at a time", {"most": most})
-        )
+        yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
 
 
 def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
     """Whether no more tasks than any host has waiting now and then do so, in few of the samples."""
     is_seldom = len(rows) <= limits.moment / 100 * samples
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
-
-
-def _crowd(view: View) -> float:
-    return 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
@@ -121,9 +115,8 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
-    at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
-    is_crowd = weighted.mean(all_rows, "waiting") >= _crowd(view)
+    is_crowd = weighted.mean(all_rows, "waiting") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
     is_cost = is_direct and (is_crowd or (is_lasting and waits))
     severity: Severity = "warning" if is_cost else "notice"
@@ -143,7 +136,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
     return RULE.finding(
         severity=severity,
-        confidence=confidence(points, at_most=at_most),
+        confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
         title=RULE.title if is_direct else "The load average counts more tasks than can run",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
@@ -178,10 +171,10 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     """What iowait tells where neither tasks nor devices are shown: since when somebody waited."""
     cpu = view.cpu_all
     if cpu is None or view.devices:
-        return Outcome(RULE.id, "not_applicable", (), "no column counts blocked tasks", ("queue",))
+        return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
     rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
     if not len(rows):
-        return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
+        return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
     waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
@@ -231,7 +224,7 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
     often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
     values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
-    most = float(np.max(weighted.values(tasks[0], "blocked"))) if tasks else float("nan")
+    most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
     values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
     who = "on average {tasks} tasks are blocked, at most {most:g}"
     who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
@@ -387,8 +380,8 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
 
 def _storm(rows: Table) -> Iterator[Evidence]:
     """How many tasks there are at all, where sar -q counts them."""
-    if np.isfinite(weighted.values(rows, "tasks")).any():
-        most = float(np.nanmax(weighted.values(rows, "tasks")))
+    if np.isfinite(rows.floats("tasks")).any():
+        most = float(np.nanmax(rows.floats("tasks")))
         text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
 

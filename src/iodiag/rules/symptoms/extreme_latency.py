@@ -35,7 +35,7 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import time_fields
+from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
@@ -47,7 +47,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, stacked
 
@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_extreme, is_idle = extreme(series, limits), ~(series.samples.floats("util") >= LEAST_BUSY)
         is_burst = is_extreme & is_idle & ("disk" in view.average_only or _are_bursts(series, limits))
         if is_burst.any() and ("disk" in view.average_only or not (is_extreme & ~is_burst).any()):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _said_of_bursts(series.samples[is_burst]))
+            yield RULE.undetermined(_said_of_bursts(series.samples[is_burst]), series.name)
             continue
         if (is_extreme & ~is_burst).any():
             found[series.name] = series.samples[is_extreme & ~is_burst]
@@ -71,7 +71,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
     for name in _victims(view, found):
         del found[name]
-        yield Outcome(RULE.id, "undetermined", (name,), "it may stand on a disk that takes longer still")
+        yield RULE.undetermined("it may stand on a disk that takes longer still", name)
     for series, told, below in once_per_stack(view, found):
         carrier = disk_by_bytes(view, series) if may_be_stacked(series) and not below else None
         yield _finding(view, series, told, below, limits, carrier)
@@ -208,7 +208,6 @@ def _finding(
     carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
@@ -222,9 +221,8 @@ def _finding(
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
         severity="critical" if is_dead else severity,
-        confidence=sure,
-        devices=named,
-        **time_fields(rows),
+        confidence="high" if requests >= limits.least_requests else "medium",
+        **scope(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (len(rows) > 1)}"
             "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "

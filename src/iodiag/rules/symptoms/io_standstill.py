@@ -102,24 +102,22 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     """Whether bi and bo of the host stopped while somebody waited for them."""
     paging, queue = view.samples("paging"), view.samples("queue")
     if paging is None or queue is None or {"paging", "queue"} & view.average_only:
-        return Outcome(
-            RULE.id, "not_applicable", (), "no table shows what is moved and who waits", ("queue",)
-        )
+        return RULE.not_applicable("no table shows what is moved and who waits", missing=("queue",))
     own, other = paired(paging, queue)
     paging, queue = paging[own], queue[other]
     kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
-    tasks = weighted.values(queue, "blocked")
+    tasks = queue.floats("blocked")
     moves, is_still = kb >= limits.moves, (kb < STILL_KB) & (tasks >= 1)
     is_still &= np.logical_or.accumulate(moves)
     longest = max(map(len, windows(paging, is_still)), default=0)
     if min(int(moves.sum()), longest) < limits.samples:
-        return Outcome(RULE.id, "clear", (), "no stretch in which tasks wait and nothing is moved any more")
+        return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
     cpu = view.cpu_at(paging[is_still])
     if cpu is not None and not _free(cpu) >= limits.free:
-        return Outcome(RULE.id, "undetermined", (), "the CPUs are busy meanwhile: tasks may wait for those")
+        return RULE.undetermined("the CPUs are busy meanwhile: tasks may wait for those")
     if not (tasks[moves] < 1).any():
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
-        return Outcome(RULE.id, "undetermined", (), reason)
+        return RULE.undetermined(reason)
     values: Values = {
         "before": median(kb[moves]),
         "now": float(kb[is_still].mean()),
@@ -141,7 +139,7 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     """Whether the CPUs wait all the time while no device that is shown completes anything."""
     cpu = view.cpu_all
     if cpu is None or "cpu" in view.average_only:
-        return Outcome(RULE.id, "not_applicable", (), "no table shows who waits", ("cpu",))
+        return RULE.not_applicable("no table shows who waits", missing=("cpu",))
     reports = report_keys(cpu)
     parts = [once(series) for series in view.devices]
     done, moved = (total_of(parts, f"{what}_per_s", reports) for what in ("ios", "kb"))
@@ -149,11 +147,10 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     # a driver that does not count its requests moves kB without any
     is_still = is_held & (done < 1) & ~(moved >= STILL_KB)
     if not is_still.any():
-        reason = "no sample in which the CPUs wait and no device completes anything"
-        return Outcome(RULE.id, "clear", (), reason)
+        return RULE.clear("no sample in which the CPUs wait and no device completes anything")
     if any(_does_operations(view, table) for table in ("nfs_mounts", "nfs_client", "cifs_mounts")):
         reason = "the devices shown stand still, but network mounts do operations: tasks may wait for those"
-        return Outcome(RULE.id, "undetermined", (), reason)
+        return RULE.undetermined(reason)
     values: Values = {name: weighted.mean(cpu[is_still], f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     values |= {"devices": len(parts), "most": float(done[is_still].max())}
     did = "complete {most:.2g} requests/s in all at most" if done[is_still].any() else "complete no request"

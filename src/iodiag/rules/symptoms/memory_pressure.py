@@ -26,7 +26,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Finding, Outcome, Severity
+from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
@@ -39,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows, kind = pressed
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for memory")
+        yield RULE.clear("tasks hardly ever wait for memory")
         return
     values: Values = {
         "some": weighted.mean(rows, f"memory_some{kind}_pct", "pressure"),
@@ -47,25 +47,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "count": len(rows),
         "samples": len(table),
     }
-    sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
     severity: Severity = "critical" if float(values["full"]) >= limits.stand_still else "warning"
     if len(rows) < len(table) / 4:
         severity = "notice"
     often = in_samples(len(table))
+    text = "some tasks waited for memory {some:.1f} % of the time, all that could have run {full:.1f} %"
     yield RULE.finding(
         severity=severity,
-        confidence=sure,
+        confidence="medium" if kind or len(rows) < limits.samples else "high",
         **time_fields(rows, of_host=True),
         summary=say(
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                "some tasks waited for memory {some:.1f} % of the time, all that could have run {full:.1f} %",
-                values,
-                worst=f"memory_some{kind}_pct",
-            ),
+            cite(rows, text, values, worst=f"memory_some{kind}_pct"),
             *logged(view, "out of memory", table, "the kernel killed {count} processes to get memory"),
         ),
         refutes=("swap that lies on zram alone",),
@@ -77,8 +72,7 @@ def _of_reclaim(view: View, limits: Limits) -> Finding | Outcome:
     """What the kernel's search for free pages tells where neither pressure nor a disk is shown."""
     table = view.samples("paging")
     if table is None or view.devices or not table.has("steal_per_s"):
-        text = "no column says how long tasks waited for memory"
-        return Outcome(RULE.id, "not_applicable", (), text, ("pressure",))
+        return RULE.not_applicable("no column says how long tasks waited for memory", missing=("pressure",))
     direct, stolen = table.floats("scan_direct_per_s"), table.floats("steal_per_s")
     scanned = table.floats("scan_kswapd_per_s") + direct
     is_direct = direct >= limits.direct
@@ -91,9 +85,9 @@ def _of_reclaim(view: View, limits: Limits) -> Finding | Outcome:
         text = (
             "programs look for free pages themselves, and each that they look at can go: sar -B 1 shows more"
         )
-        return Outcome(RULE.id, "undetermined", (), text)
+        return RULE.undetermined(text)
     text = "programs hardly look for free pages themselves, and few faults wait for pages that were reclaimed"
-    return Outcome(RULE.id, "clear", (), text)
+    return RULE.clear(text)
 
 
 def _reclaim(rows: Table, samples: int, limits: Limits) -> Finding:

@@ -37,14 +37,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows, kind = pressed
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "in no sample tasks wait for I/O for long")
+        yield RULE.clear("in no sample tasks wait for I/O for long")
         return
     shares = [weighted.mean(rows, f"io_{state}{kind}_pct", "pressure") for state in ("some", "full")]
     waiting = blocked(view, rows)
     has_crowd = waiting is not None and waiting[1] >= limits.waiters
     # one task that waits makes all tasks wait on a host with nothing else to do
     if not (shares[0] >= limits.some or (shares[1] >= limits.full and has_crowd)):
-        yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for I/O, or a single one does")
+        yield RULE.clear("tasks hardly ever wait for I/O, or a single one does")
         return
     yield _finding(view, table, rows, kind, (shares[0], shares[1]), limits)
 
@@ -77,6 +77,10 @@ def _finding(
     if kind and _is_long(rows, limits):
         values["long"] = weighted.mean(rows, "io_full_300s_pct", "pressure")
         often += "; over the last five minutes all of them waited {long:.0f} %"
+    text = (
+        "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
+        f"({often})"
+    )
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -85,13 +89,7 @@ def _finding(
             f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
         evidence=(
-            cite(
-                rows,
-                "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
-                f"({often})",
-                values,
-                worst=f"io_full{kind}_pct",
-            ),
+            cite(rows, text, values, worst=f"io_full{kind}_pct"),
             *_waiters(waiting, limits),
             *_devices(view, rows),
         ),

@@ -22,7 +22,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning, is_virtual
@@ -53,14 +53,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         verdict = _judge(view, series, limits)
         if isinstance(verdict, Finding) and (disk := _shared_disk(view, series)):
             reason = f"{disk} serves other volumes as well: whether it seeks is judged there"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         elif isinstance(verdict, Finding):
             found[series.name] = verdict
         else:
             yield verdict
     for name, finding in found.items():
         reason = _counted_above(view, name, found)
-        yield Outcome(RULE.id, "clear", (name,), reason) if reason else finding
+        yield RULE.clear(reason, name) if reason else finding
 
 
 def _counted_above(view: View, name: str, found: dict[str, Finding]) -> str:
@@ -104,7 +104,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     most = limits.most_of_sequential / 100 * reference.kb_per_s
     if pattern.kb_per_s > most:
         return outcome("small reads, but a good share of what the medium streams")
-    if below := next((disk for disk in _disks_below(view, series) if _moved(disk, pattern) > most), None):
+    disks = filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
+    if below := next((disk for disk in disks if _moved(disk, pattern) > most), None):
         return outcome(f"small reads, but {below.name} below it moves a good share of what a medium streams")
     spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
@@ -117,11 +118,6 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
-
-
-def _disks_below(view: View, series: DeviceSeries) -> Iterator[DeviceSeries]:
-    """The devices below it that the capture has samples of."""
-    yield from filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
 
 
 def _moved(disk: DeviceSeries, pattern: ReadPattern) -> float:
@@ -199,8 +195,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=(series.name,),
-        **time_fields(pattern.rows),
+        **scope(pattern.rows, series.name),
         **({"title": "Small unmerged reads keep a device busy"} if is_quick else {}),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(
@@ -257,7 +252,6 @@ _SUMMARY = {
 
 RULE = Rule(
     id="fragmentation-sized-reads",
-    role="cause",
     explains=("symptom", "iowait-misread"),
     replaces=("low-concurrency-bound",),
     title="Small unmerged reads make the disk seek",

@@ -10,16 +10,12 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import fact_number, fact_word
-from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
+from iodiag.analysis.measure.windows import MOST_WINDOWS, WINDOW_EXIT_SHARE, windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
-
-WINDOW_EXIT_SHARE = 0.8
-"""A window is entered at a threshold and left at this share of it, so that noise does not split it."""
 
 PAGES_KB = (4.0, 8.0, 16.0, 32.0)
 PAGE_TOLERANCE = 0.03
@@ -105,12 +101,12 @@ def read_pattern(
     is small, `busy` the least share of time with a request in flight.
     """
     samples = _with_reads(series)
-    mask = weighted.values(samples, "busy") >= WINDOW_EXIT_SHARE * busy
+    mask = samples.floats("busy") >= WINDOW_EXIT_SHARE * busy
     mask &= ~samples["is_idle"]
     if not mask.any():
         return None
     reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")
-    mask &= reads >= WINDOW_EXIT_SHARE * read_share * weighted.values(samples, "ios_per_s")
+    mask &= reads >= WINDOW_EXIT_SHARE * read_share * samples.floats("ios_per_s")
     mask &= (sizes <= most_kb / WINDOW_EXIT_SHARE) & (sizes >= LEAST_READ_KB)
     for rows in islice(windows(samples, mask), MOST_WINDOWS):
         if weighted.mean(rows, "busy") >= busy and _size(rows) <= most_kb and _share(rows) >= read_share:
@@ -192,8 +188,8 @@ def _page(rows: Table, size: float) -> float | None:
 def sequential_reference(view: View, series: DeviceSeries) -> Reference:
     """What the device streams: measured by hdparm, else seen in its own large reads, else the class's."""
     for fact in view.facts_of("hdparm"):
-        speed = fact_number(fact, "sequential_read_mb_per_s")
-        if speed > 0 and _is_about(view, series, fact_word(fact, "device")):
+        speed = fact.number("sequential_read_mb_per_s")
+        if speed > 0 and _is_about(view, series, fact.word("device")):
             return Reference(speed * KB_PER_MB, fact=fact)
     samples = _with_reads(series)
     large = samples[samples.floats("read_size_kb") >= LARGE_READ_KB]
@@ -214,7 +210,7 @@ def _is_about(view: View, series: DeviceSeries, device: str) -> bool:
 
 def mixes_directions(series: DeviceSeries, *, most_kb: float, busy: float) -> bool:
     """Whether the device may read in small pieces, but its source counts both directions together."""
-    rows = series.loaded[np.isnan(weighted.values(series.loaded, "reads_per_s"))]
+    rows = series.loaded[np.isnan(series.loaded.floats("reads_per_s"))]
     return (
         len(rows) > len(series.loaded) / 2
         and weighted.ratio(rows, "kb_per_s", "ios_per_s") <= most_kb
@@ -230,13 +226,10 @@ def may_be_stacked(series: DeviceSeries) -> bool:
 
 def in_pieces(view: View, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
     """Facts of tools that looked at a table or file itself and found it in pieces."""
-    tables = (
-        f for f in view.facts_of("myisamchk") if fact_number(f, "blocks_per_record") >= blocks_per_record
-    )
+    tables = (f for f in view.facts_of("myisamchk") if f.number("blocks_per_record") >= blocks_per_record)
     files = (
         f
         for f in view.facts_of("filefrag")
-        if fact_number(f, "worst_extents") >= extents
-        and not fact_number(f, "mean_extent_kb") >= LARGE_READ_KB
+        if f.number("worst_extents") >= extents and not f.number("mean_extent_kb") >= LARGE_READ_KB
     )
     return (*tables, *files)

@@ -31,7 +31,6 @@ from statistics import fmean
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.facts import fact_number
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
@@ -58,9 +57,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, judgement, limits)
     told = tuple(name for name in others if is_told(view, name, limits))
     if told:
-        yield Outcome(RULE.id, "clear", told, "its flush chain is not busy")
+        yield RULE.clear("its flush chain is not busy", *told)
     if untold := tuple(name for name in others if name not in told):
-        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
+        yield RULE.undetermined(_UNTOLD, *untold)
 
 
 def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
@@ -71,9 +70,9 @@ def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Out
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return
     if not names or untold:
-        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
+        yield RULE.undetermined(_UNTOLD, *untold)
     if told := tuple(name for name in names if name not in untold):
-        yield Outcome(RULE.id, "clear", told, judgement.reason)
+        yield RULE.clear(judgement.reason, *told)
 
 
 _UNTOLD = (
@@ -217,8 +216,8 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
         values: Values = {
-            "waiting": fmean(fact_number(fact, "sessions_in_commit") for fact in witnesses.sessions),
-            "active": fmean(fact_number(fact, "active_sessions") for fact in witnesses.sessions),
+            "waiting": fmean(fact.number("sessions_in_commit") for fact in witnesses.sessions),
+            "active": fmean(fact.number("active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
         }
         # listings of several moments show the same sessions again: they are averaged, never added up
@@ -238,7 +237,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
         )
     flushes = judgement.chains[0].flushes_per_s if judgement.chains else float("nan")
     for fact in witnesses.rates[-1:]:
-        rate = fact_number(fact, "transactions_per_s")
+        rate = fact.number("transactions_per_s")
         if flushes > 0:
             text = "{rate} transactions/s: {group} of them share each flush"
             yield _cited(fact, text, {"rate": rate, "group": rate / flushes}, "context")
@@ -255,7 +254,6 @@ _SETTINGS = ("innodb_flush_log_at_trx_commit", "sync_binlog", "synchronous_commi
 
 RULE = Rule(
     id="serialized-commit",
-    role="cause",
     explains=("symptom", "flush-latency", "iowait-misread"),
     replaces=("low-concurrency-bound",),
     title="Commits wait for the flush of the log",

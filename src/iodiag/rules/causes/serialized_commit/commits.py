@@ -11,7 +11,6 @@ requests that outlive a sample, and nothing is inferred. Where the kernel is unk
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
@@ -23,9 +22,10 @@ from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.measure.grading import confidence
-from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
+from iodiag.analysis.measure.known_counter_bugs import version_of
+from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, WINDOW_EXIT_SHARE, is_sustained, windows
+from iodiag.analysis.states.service_times import TRANSFER_KB_PER_MS
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import has_parity
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -36,17 +36,11 @@ from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
-WINDOW_EXIT_SHARE = 0.8
-"""A window is entered at a threshold and left at this share of it."""
-
 MOST_OCCUPANCY = 2.0
 """One flush runs and one waits; more is a device that stands still, not a line of commits."""
 
 MOST_SERIAL = 1.5
 """Writes in flight up to which they run one at a time."""
-
-TRANSFER_KB_PER_MS = 50.0
-"""What the slowest disk transfers; a write of its size takes that long by itself."""
 
 LEAST_SHARE_OF_DEPTH = 0.25
 """An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
@@ -342,11 +336,11 @@ _LESS = 0.99
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
     samples = _with_occupancy(series)
-    is_busy = weighted.values(samples, "occupancy") >= WINDOW_EXIT_SHARE * limits.occupancy
+    is_busy = samples.floats("occupancy") >= WINDOW_EXIT_SHARE * limits.occupancy
     is_inferred = _is_inferred(samples)
     if is_inferred and is_busy.any():
-        depth = np.nan_to_num(weighted.values(samples, "depth"))
-        is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
+        depth = np.nan_to_num(samples.floats("depth"))
+        is_busy &= samples.floats("occupancy") >= LEAST_SHARE_OF_DEPTH * depth
     found = islice(windows(samples, is_busy), MOST_WINDOWS)
     # of windows as long as each other, the one that waits most
     for rows in sorted(found, key=lambda rows: (-len(rows), -weighted.mean(rows, "occupancy"))):
@@ -360,18 +354,18 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
 
 def _lasts(rows: Table, samples: Table) -> bool:
     """Whether a window is long, or most of what a short capture shows of the device's writing."""
-    writing = int(np.count_nonzero(weighted.values(samples, "write_kb_per_s") > 0))
+    writing = int(np.count_nonzero(samples.floats("write_kb_per_s") > 0))
     return is_sustained(rows) or 2 * len(rows) > writing
 
 
 def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
     """Small writes one at a time, in a state that lasts: a log where flushes cannot be told or are none."""
     samples = series.samples
-    writes = weighted.values(samples, "writes_per_s")
-    in_flight = writes * weighted.values(samples, "write_await_ms") / 1000
+    writes = samples.floats("writes_per_s")
+    in_flight = writes * samples.floats("write_await_ms") / 1000
     mask = (
-        (writes >= limits.write_share / 100 * weighted.values(samples, "ios_per_s"))
-        & (weighted.values(samples, "write_size_kb") <= limits.write_kb)
+        (writes >= limits.write_share / 100 * samples.floats("ios_per_s"))
+        & (samples.floats("write_size_kb") <= limits.write_kb)
         & (in_flight >= limits.occupancy)
         & (in_flight <= MOST_SERIAL)
         & ~samples["is_idle"]
@@ -420,7 +414,7 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
 
 def _is_inferred(samples: Table) -> bool:
     columns = ("flushes_per_s", "flush_await_ms")
-    return any(bool(np.isnan(weighted.values(samples, column)).all()) for column in columns)
+    return any(bool(np.isnan(samples.floats(column)).all()) for column in columns)
 
 
 @cached
@@ -432,10 +426,10 @@ def _with_occupancy(series: DeviceSeries) -> Table:
 def _occupancies(samples: Table) -> Floats:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
-        rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
+        rate, wait = samples.floats("flushes_per_s"), samples.floats("flush_await_ms")
         return _in_flight(rate, wait)
-    ios, wait = weighted.values(samples, "ios_per_s"), weighted.values(samples, "await_ms")
-    return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
+    ios, wait = samples.floats("ios_per_s"), samples.floats("await_ms")
+    return np.asarray(samples.floats("depth") - 0.005 - _in_flight(ios, wait + 0.005))
 
 
 def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
@@ -449,7 +443,7 @@ def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
     samples = _with_occupancy(series)
-    rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
+    rows = samples[samples.floats("write_kb_per_s") > 0]
     return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
@@ -459,7 +453,7 @@ def is_told(view: View, name: str, limits: Limits) -> bool:
     Of a stack its disks count them: those that lie below, or that are alike where nothing names any.
     """
     series = view.series(name)
-    if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
+    if series is None or not (series.samples.floats("write_kb_per_s") > 0).any():
         return True
     if not series.is_stacked or series.is_untimed:
         return _tells_flushes(view, series, limits)
@@ -475,7 +469,7 @@ def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
 
     A disk without a write cache is sent none: where its writes come one at a time, none tells nothing.
     """
-    has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
+    has_depth = not np.isnan(series.samples.floats("depth")).all()
     is_counted = not _is_inferred(series.samples)
     if is_counted and not (series.samples.floats("flushes_per_s") > 0).any():
         return _signature(series, limits) is None
@@ -484,19 +478,19 @@ def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
 
 def _holds_flushes(view: View) -> bool | None:
     """Whether this kernel's requests in flight include flushes; None where its version is unknown."""
-    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
-    return (int(version[1]), int(version[2])) >= (5, 5) if version else None
+    version = version_of(view.kernel)
+    return version >= (5, 5) if version else None
 
 
 def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
     sessions = tuple(
-        f for f in view.facts_of("processlist", "pg-activity") if fact_number(f, "active_sessions") > 0
+        f for f in view.facts_of("processlist", "pg-activity") if f.number("active_sessions") > 0
     )
-    active = sum(fact_number(fact, "active_sessions") for fact in sessions)
-    waiting = sum(fact_number(fact, "sessions_in_commit") for fact in sessions)
+    active = sum(fact.number("active_sessions") for fact in sessions)
+    waiting = sum(fact.number("sessions_in_commit") for fact in sessions)
     told = [f for f in view.facts_of("mysql-variables", "pg-settings") if is_durable(f) is not None]
     # prose tells of settings that were tried as well as of those in force
-    settings = tuple([f for f in told if not fact_number(f, "is_prose") > 0] or told)
+    settings = tuple([f for f in told if not f.number("is_prose") > 0] or told)
     durable = [is_durable(fact) for fact in settings]
     return Witnesses(
         cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
@@ -505,24 +499,19 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
         in_commit=100 * waiting / active if active >= 4 else float("nan"),
         settings=settings,
         is_durable=any(durable) if durable else None,
-        rates=tuple(
-            f for f in view.facts_of("sysbench", "pgbench") if fact_number(f, "transactions_per_s") > 0
-        ),
-        engine=tuple(f for f in view.facts_of("innodb-status") if fact_number(f, "fsyncs_per_s") > 0),
+        rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if f.number("transactions_per_s") > 0),
+        engine=tuple(f for f in view.facts_of("innodb-status") if f.number("fsyncs_per_s") > 0),
     )
 
 
 def is_durable(settings: Fact) -> bool | None:
     """Whether a commit waits until its log is on the disk; None where these settings do not say."""
-    log, binlog = (
-        fact_number(settings, "innodb_flush_log_at_trx_commit"),
-        fact_number(settings, "sync_binlog"),
-    )
+    log, binlog = (settings.number("innodb_flush_log_at_trx_commit"), settings.number("sync_binlog"))
     if log == 1 or binlog == 1:
         return True
     if log in (0, 2):
         return False
-    commit, fsync = fact_word(settings, "synchronous_commit").lower(), fact_word(settings, "fsync").lower()
+    commit, fsync = settings.word("synchronous_commit").lower(), settings.word("fsync").lower()
     if commit == "off" or fsync == "off":
         return False
     return True if commit in ("on", "local", "remote_write", "remote_apply") else None

@@ -90,7 +90,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _busier(busier)
     elif not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
-        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        yield RULE.not_applicable(reason, missing=("topology",))
 
 
 def _disk(view: View, name: str) -> str:
@@ -128,8 +128,8 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
         else:
             return _case(peers, found, busy_reports, limits.ratio)
     if reason:
-        return Outcome(RULE.id, "undetermined", names, reason)
-    return Outcome(RULE.id, "clear", names, "no member takes much longer than its peers at the same load")
+        return RULE.undetermined(reason, *names)
+    return RULE.clear("no member takes much longer than its peers at the same load", *names)
 
 
 def _is_spared(found: Comparison, peers: Peers, ratio: float) -> bool:
@@ -167,7 +167,7 @@ def _is_in_line(found: Comparison) -> bool:
         np.array([weighted.mean(own, name)]) for name in (found.latency, "ios_per_s", "util")
     )
     others = np.array([np.median(np.delete(busy, found.slow))])
-    slow = found.peers.devices[found.slow]
+    slow = found.slow_series
     return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
 
 
@@ -214,7 +214,7 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
 def _is_paid(case: Case, limits: Limits) -> bool:
     """Whether the wait is one that somebody feels, or the slow one has little idle time left for its set."""
     values = template_values(case.found)
-    slow = case.found.peers.devices[case.found.slow]
+    slow = case.found.slow_series
     added = float(values["latency"]) - float(values["others"])
     return is_felt(slow, added) or not float(values["util"]) < limits.busy
 
@@ -226,21 +226,20 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     points += bool(rest)  # another set of peers shows the same disk
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
-    said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
+    said += onset(first.found.slow_series, int(first.found.window["sample"].min()))
     said += reported(view, (disk,))
     values = template_values(first.found)
     values["slow"] = first.slow if first.slow == disk else f"{first.slow} on {disk}"
     is_paid = any(_is_paid(case, limits) for case in cases)
     severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
-    slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
+    slow, ratio = first.found.slow_series, float(np.median(first.found.ratios))
     if severity == "warning" and ratio >= limits.sibling_ratio and _is_dead(view, slow, first.found.window):
         severity = "critical"
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
-        **grading.time_fields(first.found.window),
+        **grading.scope(first.found.window, *dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         summary=say(_SUMMARY + (_PAID if is_paid else _UNPAID), values),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
@@ -262,9 +261,8 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     return RULE.finding(
         severity="critical" if is_dead else "warning",
         confidence="medium",
-        devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
-        **grading.time_fields(group[0].rows),
+        **grading.scope(group[0].rows, *(one.slow.name for one in group)),
         summary=say(slower_than_similar.SUMMARY, values),
         evidence=(
             *slower_than_similar.evidence(group, values),
@@ -324,9 +322,8 @@ def _busier(found: Busier) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        devices=tuple(use.series.name for use in found.odd),
         peers=tuple(use.series.name for use in found.calm),
-        **grading.time_fields(found.odd[0].series.samples),
+        **grading.scope(found.odd[0].series.samples, *(use.series.name for use in found.odd)),
         title="A disk is busy for longer than the others with as many bytes",
         summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
         evidence=(
@@ -353,7 +350,6 @@ _UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(
     id="slow-member",
-    role="cause",
     explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",

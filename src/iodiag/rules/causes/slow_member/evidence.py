@@ -36,7 +36,7 @@ class Case:
     @property
     def slow(self) -> str:
         """The name of the slow one."""
-        return self.found.peers.devices[self.found.slow].name
+        return self.found.slow_series.name
 
 
 def gate(found: Comparison) -> Table | None:
@@ -72,7 +72,7 @@ def template_values(found: Comparison) -> Values:
     others = [device.name for n, device in enumerate(found.peers.devices) if n != found.slow]
     busy, usual = busy_ms(found), float(np.median(np.delete(latencies, found.slow)))
     return {
-        "slow": found.peers.devices[found.slow].name,
+        "slow": found.slow_series.name,
         "peers": ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else ""),
         "more": max(len(others) - 4, 0),
         "latency": latencies[found.slow],
@@ -135,7 +135,7 @@ def slowness_evidence(case: Case, disk: str) -> Iterator[Evidence]:
         gated: Values = {**said, "array": array.name, "own": weighted.mean(case.gate, found.latency)}
         yield cite(stacked([case.gate, rows]), _GATE, gated, worst=found.latency)
     if disk != case.slow:
-        device = found.peers.devices[found.slow].topology.find(case.slow)
+        device = found.slow_series.topology.find(case.slow)
         origin = device.provenance.get("members", "the topology") if device else ""
         told: Values = {"slow": case.slow, "disk": disk, "origin": origin}
         yield cite(None, "{slow} stands on {disk}: {origin}", told, weighs="context")

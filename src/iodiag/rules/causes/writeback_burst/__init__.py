@@ -58,9 +58,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _flooded(view, found, limits)
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
             reason = "floods of writes, with too few other requests beside them to tell who waits"
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            yield RULE.undetermined(reason, series.name)
         else:
-            yield Outcome(RULE.id, "clear", (series.name,), "no floods of writes that make others wait")
+            yield RULE.clear("no floods of writes that make others wait", series.name)
     if not view.devices and (drained := drain(view, limits.cached_mb * KB_PER_MB, limits.drained)):
         yield _drained(*drained)
     elif not view.devices and not is_throttled:
@@ -193,7 +193,6 @@ def _drained(rows: Table, values: Values) -> Finding:
 
 RULE = Rule(
     id="writeback-burst",
-    role="cause",
     explains=("symptom",),
     title="Floods of writeback make others wait",
     why="Reads and log writes wait behind a queue that background writing fills in one go.",

@@ -88,7 +88,7 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     Calm is the median, or where floods may fill half of the samples and more, the others with I/O, if any.
     """
     samples = series.samples
-    rate, held = weighted.values(samples, "write_kb_per_s"), writes_held(samples)
+    rate, held = samples.floats("write_kb_per_s"), writes_held(samples)
     mask = (rate >= IDLE_KB_PER_S) & (held >= LEAST_DEPTH)
     # a mean over minutes is no flood: all of the load may have been another
     mask &= ~(weighted.lengths(samples) > LONGEST_S)
@@ -120,7 +120,7 @@ _OF_WRITES, _OF_ALL = ("write_await_ms", "writes_per_s"), ("latency_ms", "ios_pe
 
 def writes_held(samples: Table) -> Floats:
     """Writes in flight; where no direction is told apart, by their share of the bytes if that is larger."""
-    held, depth = in_flight(samples, "write"), weighted.values(samples, "depth")
+    held, depth = in_flight(samples, "write"), samples.floats("depth")
     moved, total = samples.floats("write_kb_per_s"), samples.floats("kb_per_s")
     share = np.divide(moved, total, out=np.zeros(len(moved)), where=total > 0)
     return np.where(np.isnan(held), np.where(share >= 0.5, share, 0.0) * depth, held)
@@ -230,10 +230,10 @@ def throttle(view: View, least_share: float) -> Throttle | None:
     memory = view.samples("memory")
     if memory is None or "dirty_kb" not in memory:
         return None
-    parts = [weighted.values(memory, f"{name}_kb") for name in ("free", "buffers", "cached")]
-    available = weighted.values(memory, "available_kb")
+    parts = [memory.floats(f"{name}_kb") for name in ("free", "buffers", "cached")]
+    available = memory.floats("available_kb")
     base = np.where(np.isnan(available), parts[0] + parts[1] + parts[2], available)
-    share = 100 * weighted.values(memory, "dirty_kb") / np.maximum(base, 1.0)
+    share = 100 * memory.floats("dirty_kb") / np.maximum(base, 1.0)
     rows = longest(memory.with_columns(dirty_share=share), share >= least_share)
     if rows is None:
         return None

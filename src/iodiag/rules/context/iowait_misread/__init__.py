@@ -36,15 +36,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if isinstance(side, Side):
         yield _finding(side, limits)
     elif side:
-        yield Outcome(RULE.id, "undetermined", (), side)
+        yield RULE.undetermined(side)
     elif not any(series.samples.has("depth") for series in view.devices) or view.average_only & {
         "disk",
         "cpu",
     }:
         reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
-        yield Outcome(RULE.id, "undetermined", (), reason)
+        yield RULE.undetermined(reason)
     else:
-        yield Outcome(RULE.id, "clear", (), "iowait and the devices tell the same story")
+        yield RULE.clear("iowait and the devices tell the same story")
 
 
 def _finding(side: Side, limits: Limits) -> Finding:

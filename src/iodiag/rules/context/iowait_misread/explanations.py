@@ -118,7 +118,7 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     cpu = view.cpu_all
     if cpu is None:
         return None
-    rows = longest(cpu, np.asarray(weighted.values(cpu, "iowait_pct") >= WINDOW_EXIT_SHARE * limits.high))
+    rows = longest(cpu, np.asarray(cpu.floats("iowait_pct") >= WINDOW_EXIT_SHARE * limits.high))
     shares = cpu_shares(rows)
     if rows is None or shares is None or shares.iowait < limits.high:
         return None

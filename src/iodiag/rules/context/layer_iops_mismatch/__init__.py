@@ -23,7 +23,6 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
-from iodiag.analysis.measure.facts import fact_number, fact_word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -55,22 +54,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
-        yield Outcome(RULE.id, "clear", names, "the ratio of requests between layers hardly changes")
+        yield RULE.clear("the ratio of requests between layers hardly changes", *names)
 
 
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     """The ratios that a tenth of the used samples stay below and above, with the samples beyond them."""
     rows = pair.rows
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
-    counted = weighted.values(rows, "upper_ios_per_s") + weighted.values(rows, "lower_ios_per_s")
-    moved = [weighted.values(rows, f"{layer}_kb_per_s") for layer in ("upper", "lower")]
-    used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
-    used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
+    counted = rows.floats("upper_ios_per_s") + rows.floats("lower_ios_per_s")
+    moved = [rows.floats(f"{layer}_kb_per_s") for layer in ("upper", "lower")]
+    used = rows.floats("upper_ios_per_s") >= limits.least_ios
+    used &= (counted * lengths >= limits.least_requests) & (rows.floats("lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
     rows = rows[used]
     if not len(rows):
         return
-    ratios = weighted.values(rows, "ratio")
+    ratios = rows.floats("ratio")
     for share, side in ((0.1, np.less_equal), (0.9, np.greater_equal)):
         edge = float(np.quantile(ratios, share, method="lower" if share < 0.5 else "higher"))
         chosen = rows[side(ratios, edge)]
@@ -83,8 +82,8 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
     return [
         fact
         for fact in view.facts_of("cgroup")
-        if view.topology.canonical(fact_word(fact, "device")) in names
-        and not np.isnan([fact_number(fact, f"limit_{d}_per_s") for d in ("reads", "writes")]).all()
+        if view.topology.canonical(fact.word("device")) in names
+        and not np.isnan([fact.number(f"limit_{d}_per_s") for d in ("reads", "writes")]).all()
     ]
 
 

@@ -72,10 +72,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
     if silent:
         reason = "requests are in flight and none, or none with a latency, completes"
-        yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
+        yield RULE.undetermined(reason, *tuple(silent))
     if clear or not (view.devices or left_out or mistimed or shares):
         reason = "no number of it contradicts another by more than its kernel explains"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
+        yield RULE.clear(reason, *tuple(clear))
 
 
 def _share(dropped: Table | None, series: DeviceSeries) -> float:
@@ -145,7 +145,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         for reason, rows in by_text(dropped, "anomaly"):
             values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
-    is_over = weighted.values(samples, "util_pct") - weighted.half_digit(samples) > limits.most_util
+    is_over = samples.floats("util_pct") - weighted.half_digit(samples) > limits.most_util
     if is_over.any():
         over = samples[is_over]
         values = {
@@ -156,8 +156,8 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         }
         text = "{device}: %util exceeds 100 % in {count} of {all} samples (maximum {most} %); "
         text += "counted as 100 %"
-        latest = weighted.values(over, "latency_ms")
-        excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
+        latest = over.floats("latency_ms")
+        excess = (over.floats("util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
             values["latency"] = float(latest.max())
             text += "; requests that end after {latency} ms do that, as their time is counted then"

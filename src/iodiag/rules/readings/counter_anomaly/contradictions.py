@@ -30,8 +30,8 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     if series.is_stacked or not _is_from(view.kernel, (5, 0)):
         return
     samples = series.samples
-    ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "queue_depth")
-    booked = ios * weighted.values(samples, "await_ms") / 1000
+    ios, depth = samples.floats("ios_per_s"), samples.floats("queue_depth")
+    booked = ios * samples.floats("await_ms") / 1000
     # each total is of whole ms, and depth and latency are rounded after that
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
     slack = weighted.half_digit(samples) * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
@@ -190,12 +190,12 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     samples = series.samples
     if "request_size_kb" not in samples:
         return
-    printed, derived = weighted.values(samples, "request_size_kb"), weighted.values(samples, "size_kb")
+    printed, derived = samples.floats("request_size_kb"), samples.floats("size_kb")
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
     least = min(limits.least_samples, len(samples))
     if np.count_nonzero(apart) < least:
         return
-    apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
+    apart &= (samples.floats("ios_per_s") >= 20) & (samples.floats("kb_per_s") >= 256)
     if np.count_nonzero(apart) >= least:
         rows = samples[apart]
         values: Values = {

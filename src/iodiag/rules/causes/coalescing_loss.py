@@ -16,6 +16,7 @@ References: Linux Documentation/block (queue/nomerges, queue/scheduler); iostat(
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,45 @@ from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.coalescing_loss.merging import Merging, parts
-from iodiag.table.table import stacked
+from iodiag.table.table import Table, stacked
+
+LEAST_SAMPLES = 5
+LEAST_ARRIVING = 50.0
+"""Requests per second before merging, below which a share of merges is chance."""
+
+
+class Merging(NamedTuple):
+    """One direction (`read`, `write`) on one disk over some rows; what arrives is counted before merging.
+
+    `requests` are those after merging and `merges` those that merged into others, per second; `kb` is what
+    they move, in kB/s.
+    """
+
+    rows: Table
+    direction: str
+    requests: float
+    merges: float
+    kb: float
+
+    @property
+    def arriving(self) -> float:
+        """Requests per second before merging."""
+        return self.requests + self.merges
+
+    @property
+    def share(self) -> float:
+        """Share of arriving requests that merged into others."""
+        return self.merges / self.arriving if self.arriving > 0 else float("nan")
+
+    @property
+    def arriving_kb(self) -> float:
+        """Mean size before merging."""
+        return self.kb / self.arriving if self.arriving > 0 else float("nan")
+
+    @property
+    def size_kb(self) -> float:
+        """Mean size after merging."""
+        return self.kb / self.requests if self.requests > 0 else float("nan")
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -35,7 +73,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         if not is_physical(series.name) or series.name.startswith("nvme"):
             continue
-        lost = [pair for d in ("read", "write") if (pair := parts(series, d)) and _is_lost(*pair, limits)]
+        lost = [pair for d in ("read", "write") if (pair := _parts(series, d)) and _is_lost(*pair, limits)]
         for before, after in lost:
             yield _finding(series, before, after)
         if not lost:
@@ -59,13 +97,13 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
-    both = [Merging(series.samples, direction) for direction in ("read", "write")]
+    both = [_merging(series.samples, direction) for direction in ("read", "write")]
     most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
-        return Outcome(RULE.id, "not_applicable", (series.name,), reason, ("disk.write_merges_per_s",))
+        return RULE.not_applicable(reason, series.name, missing=("disk.write_merges_per_s",))
     if 100 * weighted.or_zero(most.share) < limits.least_drop:
-        return Outcome(RULE.id, "clear", (series.name,), "hardly anything merges, and nothing changed")
+        return RULE.clear("hardly anything merges, and nothing changed", series.name)
     values: Values = {
         "share": 100 * most.share,
         "arriving": most.arriving,
@@ -73,7 +111,7 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
         "direction": most.direction,
     }
     reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s: nothing was lost"
-    return Outcome(RULE.id, "clear", (series.name,), say(reason, values))
+    return RULE.clear(say(reason, values), series.name)
 
 
 def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
@@ -103,8 +141,7 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and series.rotational else "notice",
         confidence=sure,
-        devices=(series.name,),
-        **grading.time_fields(after.rows),
+        **grading.scope(after.rows, series.name),
         summary=say(_SUMMARY, values),
         evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values), *settings),
         refutes=("a change of the work from sequential to random at that time",),
@@ -125,9 +162,37 @@ _SAME = (
     "{arriving_after} kB"
 )
 
+
+def _parts(series: DeviceSeries, direction: str) -> tuple[Merging, Merging] | None:
+    """Before and after the place where the share of merges drops most, each of five samples and more.
+
+    Samples with hardly a request of that direction are left out. None with too few of them, and where
+    none merges.
+    """
+    samples = series.samples
+    requests = samples.floats(f"{direction}s_per_s")
+    merges = samples.floats(f"{direction}_merges_per_s")
+    if not merges.any():
+        return None
+    used = requests + merges >= LEAST_ARRIVING
+    rows = samples[used]
+    if len(rows) < 2 * LEAST_SAMPLES:
+        return None
+    merged, arrived = np.cumsum(merges[used]), np.cumsum((requests + merges)[used])
+    inner = slice(LEAST_SAMPLES - 1, len(rows) - LEAST_SAMPLES)
+    before = merged[inner] / arrived[inner]
+    after = (merged[-1] - merged[inner]) / (arrived[-1] - arrived[inner])
+    cut = LEAST_SAMPLES + int(np.argmax(before - after))
+    return _merging(rows[:cut], direction), _merging(rows[cut:], direction)
+
+
+def _merging(rows: Table, direction: str) -> Merging:
+    rates = (weighted.mean(rows, f"{direction}{what}_per_s") for what in ("s", "_merges", "_kb"))
+    return Merging(rows, direction, *rates)
+
+
 RULE = Rule(
     id="coalescing-loss",
-    role="cause",
     title="Adjacent small requests no longer merge",
     why="The disk serves many small requests for the work of a few large ones.",
     remedy=(
