@@ -431,7 +431,8 @@ def test_no_sample_has_two_verdicts(loads, spins, is_ticked):
     samples = [sample for one in found for sample in one.level.rows["sample"]]
     assert len(samples) == len(set(samples))
     for one in found:
-        assert (one.verdict == "indeterminate") == bool(one.reason)
+        # of few that each took long it is said that what the device can do is not shown
+        assert (one.verdict == "indeterminate" or one.legs == ("slow few",)) == bool(one.reason)
         if one.verdict == "false alarm":
             assert one.legs
             assert one.spindles != 1

@@ -15,7 +15,7 @@ from writers.captures import iostat
 PROGRAMS = re.compile(
     r"biolatency|biosnoop|blockdev|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
     r"hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
-    r"nfsstat|nvme|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
+    r"nfsstat|nvme|perf|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
     r"sysctl|systemctl|top|uname|uptime|vgs|vmstat"
 )
 NEED_A_DEVICE = re.compile(
