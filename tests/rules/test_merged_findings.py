@@ -67,7 +67,7 @@ def test_the_lowest_full_device_heads_and_its_volumes_come_by_their_share_of_its
     sample = {"sda": full(50.0, 2000.0), "dm-0": full(280.0, 200.0), "dm-1": full(170.0, 1800.0)}
     (finding,) = saturated(report_of(iostat([sample])))
     assert finding.devices == ("sda", "dm-1", "dm-0")
-    assert "sda is full" in finding.summary
+    assert "sda is saturated" in finding.summary
     assert "The stack: dm-1, dm-0 on sda, as equal rates show" in finding.summary
 
 

@@ -197,7 +197,7 @@ def test_a_full_disk_of_unknown_class_is_told_from_one_sample(run, samples):
     report = run(iostat([{"sdg": load(158, 165, reads=0.0, size=252)}] * samples))
     (finding,) = found(report)
     assert (finding.severity, finding.confidence) == ("warning", "medium")
-    assert "is full" in finding.summary
+    assert "is saturated" in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -338,12 +338,12 @@ CALM = two_ways((40, 200, 3), (300, 17, 1), 30)
 @pytest.mark.parametrize(
     ("rows", "said", "severity"),
     [
-        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is full: writes", "notice"),
-        ([CALM] + [FLOOD] + [CALM] * 2, "is full: writes", "notice"),
-        ([{}] + [FLOOD] * 2 + [{}] * 2, "is full in a burst, 2 s of samples: writes", "notice"),
-        ([CALM] * 2 + [FLOOD] * 5, "is full: writes", "warning"),
-        ([CALM, FLOOD], "is full: writes", "warning"),
-        ([FLOOD], "is full: writes", "warning"),
+        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is saturated: writes", "notice"),
+        ([CALM] + [FLOOD] + [CALM] * 2, "is saturated: writes", "notice"),
+        ([{}] + [FLOOD] * 2 + [{}] * 2, "is saturated in a burst, 2 s of samples: writes", "notice"),
+        ([CALM] * 2 + [FLOOD] * 5, "is saturated: writes", "warning"),
+        ([CALM, FLOOD], "is saturated: writes", "warning"),
+        ([FLOOD], "is saturated: writes", "warning"),
     ],
     ids=["one of ten", "one of four", "between idle ones", "lasting", "up to the end", "the only sample"],
 )
@@ -361,9 +361,9 @@ DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
     ("rows", "said", "severity"),
     [
         ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains, 1 s of samples: writes of 118 kB", "notice"),
-        ([DRAINED | {"aqu-sz": 90}], "is full: writes of 118 kB take 254 ms with 90", "warning"),
-        ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is full: writes", "warning"),
-        ([DRAINED | {"aqu-sz": 48.6}] * 3, "is full: writes of 118 kB take 254 ms with 96.52", "warning"),
+        ([DRAINED | {"aqu-sz": 90}], "is saturated: writes of 118 kB take 254 ms with 90", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is saturated: writes", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6}] * 3, "is saturated: writes of 118 kB take 254 ms with 96.52", "warning"),
     ],
     ids=["drains", "the queue agrees", "no idle time", "a backlog drains once"],
 )
@@ -398,12 +398,12 @@ def test_a_burst_without_a_clock_has_its_numbers(run):
     calm = [CALM | {"rrqm/s": 0.37 * n} for n in range(9)]
     timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, FLOOD | {"rrqm/s": 0.37}, *calm[4:]]])
     (finding,) = found(run(re.sub(r"(?m)^11/20/26 .*\n", "", timed)))
-    assert "is full in a burst: writes of" in finding.summary
+    assert "is saturated in a burst: writes of" in finding.summary
 
 
 def test_ten_minutes_are_no_burst(run):
     (finding,) = found(run(iostat([{"vdb": row} for row in [CALM] * 9 + [FLOOD] + [CALM] * 9], step=600)))
-    assert "is full: writes" in finding.summary
+    assert "is saturated: writes" in finding.summary
 
 
 @pytest.mark.parametrize("writes", [(146, 108, 28), (146, 108, 28.4)])

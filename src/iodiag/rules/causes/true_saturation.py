@@ -159,7 +159,7 @@ def _finding(
         evidence=(
             state(series, lead),
             *still,
-            cite(whole, f"it is full {often}", counts, worst="util_pct", weighs="context"),
+            cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -195,14 +195,14 @@ def _told(
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
     values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (and full in {count})" * (
+    seen = often.replace("count", "shown") + " (saturated in {count})" * (
         len(lead.level.rows) < int(values["count"])
     )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
-        named = {"title": "The device is full in one sample"}
+        named = {"title": "The device is saturated in one sample"}
     elif is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
@@ -378,13 +378,13 @@ _SUMMARY = {
     "{inflation:.1f} times as long as {lightest}",
     "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
     "{latency:ms} each",
-    "class": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
+    "class": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
     "{util:.0f} % busy",
-    "calmer": "{device} is full: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
-    "speed": "{device} is full: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
+    "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
-    "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
+    "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
     "{util:.0f} % busy",
     "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
     "MB/s with {depth}, {latency:ms} each",
