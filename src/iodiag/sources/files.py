@@ -82,7 +82,9 @@ def whole(opened: Opened, stream: ByteStream) -> Source:
         raise too_large
     damage = stream.damage
     if damage and (not damage.is_cut or not data):
-        raise SourceError(f"{opened.name}: {damage.reason}; fetch it again")
+        # a reason that says what to do has nothing to add to it
+        advice = "" if ";" in damage.reason else "; fetch it again"
+        raise SourceError(f"{opened.name}: {damage.reason}{advice}")
     return source_of(opened.name, data, opened.folder, damage)
 
 
