@@ -363,7 +363,7 @@ DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
         ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains, 1 s of samples: writes of 118 kB", "notice"),
         ([DRAINED | {"aqu-sz": 90}], "is saturated: writes of 118 kB take 254 ms with 90", "warning"),
         ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is saturated: writes", "warning"),
-        ([DRAINED | {"aqu-sz": 48.6}] * 3, "is saturated: writes of 118 kB take 254 ms with 96.52", "warning"),
+        ([DRAINED | {"aqu-sz": 48.6}] * 3, "writes of 118 kB take 254 ms with 96.52", "warning"),
     ],
     ids=["drains", "the queue agrees", "no idle time", "a backlog drains once"],
 )

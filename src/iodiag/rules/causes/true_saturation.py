@@ -378,14 +378,14 @@ _SUMMARY = {
     "{inflation:.1f} times as long as {lightest}",
     "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
     "{latency:ms} each",
-    "class": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; it is "
-    "{util:.0f} % busy",
+    "class": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; "
+    "it is {util:.0f} % busy",
     "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
     "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
-    "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; it is "
-    "{util:.0f} % busy",
+    "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; "
+    "it is {util:.0f} % busy",
     "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
     "MB/s with {depth}, {latency:ms} each",
 }
