@@ -92,7 +92,7 @@ async function closely(page, plain, path) {
 async function policyHolds(path) {
   const page = await browser.newPage();
   await page.goto(pathToFileURL(path).href);
-  return page.evaluate(async (elsewhere) => {
+  return page.evaluate(async ([elsewhere, kinds]) => {
     const refused = new Set();
     document.addEventListener("securitypolicyviolation", (event) => refused.add(event.effectiveDirective));
     const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
@@ -102,9 +102,12 @@ async function policyHolds(path) {
     add("iframe", { src: elsewhere });
     add("object", { data: elsewhere });
     await fetch(elsewhere).catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // a busy machine may be late to refuse a frame; what is never refused ends the wait
+    for (let wait = 0; refused.size < kinds && wait < 50; wait++) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
     return { refused: [...refused].sort(), ran: document.title === "ran" };
-  }, ELSEWHERE);
+  }, [ELSEWHERE, 6]);
 }
 
 // pointing, zooming, switching and the keys, on the first chart of a page; and what paper shows
