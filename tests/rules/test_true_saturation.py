@@ -591,3 +591,14 @@ def test_another_run_that_moves_far_more_refutes_a_limit(run, other, words, seve
         text = iostat([{"sda": load(740, 90, size=24)}] * 3 + [{"sda": other}] * 3)
     finding = next(f for f in found(run(text)) if "of 24 kB" in f.summary)
     assert (finding.severity, "not its capacity" in finding.summary) == (severity, severity == "notice")
+
+
+@pytest.mark.parametrize(("waits", "is_told"), [((207, 168, 464), True), ((207, 168, 230), False)])
+def test_the_slowest_sample_is_told_where_the_level_is_far_quicker(run, waits, is_told):
+    rows = [
+        f"sdb 0.00 0.00 250.00 250.00 8000.00 8000.00 64.00 {wait / 2:.2f} {wait:.2f} 2.00 100.00\n"
+        for wait in waits
+    ]
+    (finding,) = found(run("\n".join(MEAN_ONLY + row for row in rows)))
+    assert (f"{max(waits)} ms in its slowest sample" in finding.summary) == is_told
+    assert any("its slowest sample takes" in one.text for one in finding.evidence) == is_told

@@ -147,9 +147,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
     busy = busy or _busy(views)
-    why, asks = _unknown(views)
+    why, asks = _unknown(views, is_calm=not busy)
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
-    why = why.replace("No trouble is visible, but the", "The") if busy else why
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
 
 
@@ -376,8 +375,8 @@ def _healthy(views: Sequence[View]) -> str:
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
-def _unknown(views: Sequence[View]) -> tuple[str, str]:
-    """Why the capture is not enough, and what to run."""
+def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
+    """Why the capture is not enough, and what to run; not `is_calm` where the CPUs are seen to be spent."""
     averaged = [view for view in views if "disk" in view.average_only]
     known = {name for view in views for name in view.tables}
     settled_by = _MOUNT_TOOLS.get(next(iter(known)) if len(known) == 1 else "", "iostat -xt 1 60")
@@ -409,7 +408,8 @@ def _unknown(views: Sequence[View]) -> tuple[str, str]:
     if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {_why(views)}"
     if calm:
-        return f"No trouble is visible, but the capture cannot prove health: {calm}.", more
+        begins = "No trouble is visible, but the" if is_calm else "The"
+        return f"{begins} capture cannot prove health: {calm}.", more
     return f"This capture is not enough: {_why(views)}.", more
 
 
@@ -446,11 +446,11 @@ def _of_run(view: View) -> str:
 
 def _is_seldom(series: DeviceSeries) -> bool:
     """Whether averages show a device at work for a small part of the run, and answering in time."""
-    is_seldom = bool((series.samples.floats("util") <= SELDOM).all())
+    is_seldom = bool((series.samples.floats("util") <= LITTLE_OF_RUN).all())
     return is_seldom and _busiest(series).kind != "stuck" and not _is_slow(series, _busiest(series))
 
 
-SELDOM, LITTLE_IOWAIT = 0.2, 10.0
+LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
 """Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
 
 

@@ -134,8 +134,8 @@ def _finding(
     sure = confidence(_points(view, lead, limits), at_most=longest)
     whole = _rows_of_state(series, rows, limits)
     counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    counts["slowest"] = _slowest_ms(rows, lead.said.direction)
     values = template_values(series, lead) | counts | {"class": class_named(series)}
-    often = in_samples(len(series.samples))
     summary, named = _told(series, lead, rows, values, limits)
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
@@ -159,7 +159,7 @@ def _finding(
         evidence=(
             state(series, lead),
             *still,
-            cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context"),
+            *_samples(whole, rows, lead, counts),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -199,6 +199,8 @@ def _told(
         len(lead.level.rows) < int(values["count"])
     )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
+    if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
+        summary += "; {slowest:ms} in its slowest sample"
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
@@ -214,6 +216,26 @@ def _told(
         values |= more
         return summary + _IN_ANOTHER_RUN, _OF_RUNS
     return summary, named
+
+
+def _slowest_ms(rows: Table, direction: str) -> float:
+    """The longest mean latency of a sample, of the direction that is told where it is known."""
+    own = rows.floats({"reads": "read_await_ms", "writes": "write_await_ms"}.get(direction, "latency_ms"))
+    return float(np.nan_to_num(np.where(np.isnan(own), rows.floats("latency_ms"), own)).max())
+
+
+def _samples(whole: Table, rows: Table, lead: Load, counts: Values) -> Iterator[Evidence]:
+    """How many samples are so, and the slowest one where the level that is told is far quicker."""
+    often = in_samples(int(float(counts["samples"])))
+    yield cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context")
+    if float(counts["slowest"]) > SLOWER * lead.said.latency_ms:
+        yield cite(
+            rows, "its slowest sample takes {slowest:ms}", counts, worst="latency_ms", weighs="context"
+        )
+
+
+SLOWER = 1.5
+"""Times the latency of the level that is told from which the slowest sample is told, too."""
 
 
 def _more_elsewhere(series: DeviceSeries, level: Level, limits: Limits) -> Values | None:
