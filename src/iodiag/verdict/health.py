@@ -210,7 +210,7 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     Nothing but a queue excuses them: cache flushes, which writes wait for, do not.
     """
     reads = state.mean("reads_per_s")
-    counted = state.requests * reads / state.rate if state.rate > 0 else 0.0
+    counted = state.requests * reads / state.ios if state.ios > 0 else 0.0
     if not counted >= LEAST_READS or is_hardly_used(state):
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
@@ -393,7 +393,7 @@ def _held(state: State) -> tuple[float, float]:
     """The share of its time that a state was busy, and the requests in flight; by latency if that is more."""
     busy, depth = min(state.util, 1.0), state.depth
     if contradicts(state):
-        depth = state.rate * state.latency_ms / 1000
+        depth = state.held
         busy = max(busy, min(depth, 1.0))
     return (0.0 if math.isnan(busy) else busy), (0.0 if math.isnan(depth) else depth)
 

@@ -36,7 +36,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         "merges": merges,
         "rate": state.rate,
         "mb": state.rate * state.size_kb / 1024,
-        "per_request": 1000 * state.util / state.rate if state.rate > 0 else math.nan,
+        "per_request": 1000 * state.util / state.ios if state.ios > 0 else math.nan,
     }
     is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
     is_small &= not is_spread(series)

@@ -96,7 +96,7 @@ RULE = Rule(
     remedy=("Plan capacity now; keep the queue near the number of requests that the device serves at once.",),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds=THRESHOLDS,
-    confirm=("iostat -xyt 1 30 DEVICE", "biolatency -D 1"),
+    confirm=("iostat -xyt 1 30 DEVICE", "biolatency -D 1 10"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
     to_clear=ToClear(

@@ -162,6 +162,7 @@ def _finding(
             *still,
             *_samples(whole, rows, lead, counts),
             *_starved(rows, lead),
+            *_ceiling(rows),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -246,6 +247,18 @@ def _starved(rows: Table, lead: Load) -> Iterator[Evidence]:
         text, values = f"its {{rate}} {way}s/s take {{latency:ms}}", {"rate": rate, "latency": latency}
         yield cite(rows, text, values, worst=f"{way}_await_ms", weighs="context")
 
+
+def _ceiling(rows: Table) -> Iterator[Evidence]:
+    """That it completes as many requests in each sample, with a deep queue in all of them."""
+    rates, depth = rows.floats("ios_per_s"), rows.floats("depth")
+    if len(rows) >= _SAMPLES and depth.min() >= _DEEP and np.ptp(rates) <= _FLAT * rates.mean():
+        values: Values = {"low": rates.min(), "high": rates.max(), "least": depth.min(), "most": depth.max()}
+        text = "it completes {low:.0f} to {high:.0f} requests/s with {least:.0f} to {most:.0f} in flight: "
+        yield cite(rows, text + "its rate is at a ceiling", values, worst="queue_depth")
+
+
+_SAMPLES, _DEEP, _FLAT = 3, 8.0, 0.2
+"""Samples and requests in flight from which a rate may be at its ceiling, and its spread that is none."""
 
 SLOWER = 1.5
 """Times the latency of the level that is told from which the slowest sample, or direction, is told, too."""
@@ -482,7 +495,7 @@ RULE = Rule(
         ),
         "long_sample": Threshold(60, "s", "sample length from which means hide bursts", "judgement"),
     },
-    confirm=("biolatency -D 1", "cat /proc/pressure/io"),
+    confirm=("biolatency -D 1 10", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
     to_clear=ToClear(

@@ -274,9 +274,10 @@ RULE = Rule(
     ),
     thresholds=THRESHOLDS,
     confirm=(
-        "pg_test_fsync",
         "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
+        "pidstat -d 1 10",
         "mysql -e 'SHOW PROCESSLIST'",
+        "pg_test_fsync",
         "psql -c 'SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1'",
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
