@@ -12,7 +12,15 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, sane_limit_ms, streams_kb, usual_ms
+from iodiag.analysis.states.service_times import (
+    CALM,
+    SERVICE,
+    class_of,
+    is_adjacent_stream,
+    sane_limit_ms,
+    streams_kb,
+    usual_ms,
+)
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
@@ -243,9 +251,14 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
-    """Whether large requests move as much as a device of its class usually does, with a short queue."""
+    """Whether large requests move as much as a device of its class usually does, with a short queue.
+
+    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do.
+    """
     moved = state.rate * state.size_kb
-    return state.size_kb >= STREAM_KB and moved >= streams_kb(series) and state.at_once < LONG_QUEUE
+    is_large = state.size_kb >= STREAM_KB and moved >= streams_kb(series)
+    is_adjacent = state.util > 0 and is_adjacent_stream(series, state.size_kb, moved / state.util)
+    return (is_large and state.at_once < LONG_QUEUE) or (is_adjacent and state.at_once < MOST_AT_ONCE)
 
 
 def is_quick(state: State) -> bool:
