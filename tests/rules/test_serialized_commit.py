@@ -298,7 +298,7 @@ def test_of_two_disks_that_write_none_is_named(report_of):
 
 
 def legs(*writes, size=72.0, unseen=0.8):
-    """One report of a layout without flushes: writes/s of each of some disks, with `unseen` more in flight."""
+    """One report of a layout without flushes: writes/s of each disk, with `unseen` more in flight."""
     names = "r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz"
     text = f"Device {names} svctm %util\n"
     for number, rate in enumerate(writes, 1):
