@@ -162,7 +162,6 @@ def _finding(
             *still,
             *_samples(whole, rows, lead, counts),
             *_starved(rows, lead),
-            *_ceiling(rows),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -236,6 +235,7 @@ def _samples(whole: Table, rows: Table, lead: Load, counts: Values) -> Iterator[
         yield cite(
             rows, "its slowest sample takes {slowest:ms}", counts, worst="latency_ms", weighs="context"
         )
+    yield from _ceiling(rows)
 
 
 def _starved(rows: Table, lead: Load) -> Iterator[Evidence]:
