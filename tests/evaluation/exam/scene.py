@@ -45,6 +45,11 @@ class Printing:
     kernel: str = ""
     """The release in the banner; that of the layout's time where it is empty."""
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it prints one latency for reads and writes."""
+        return self.layout in ("X1", "X2", "sar 9", "sar 11", "sar 12")
+
     @classmethod
     def drawn(cls, rng: Random) -> Printing:
         layout = rng.choice(rng.choice((OLD_LAYOUTS, NEW_LAYOUTS)))

@@ -367,7 +367,9 @@ def write_cache_lost(scene: Scene) -> Truth:
         draw = at_random(scene.rng, reads=reads, sizes=(size,))
         opened(scene.clock, scene.rng, device.submit, share * per_s, draw, scene.waiters, spread=0.1)
     scene.bystander()
-    return trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")
+    told = trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")
+    # one latency for reads and writes steps up to twice: a cache, or anything else behind the device
+    return replace(told, open_up_to=LONG) if scene.printing.is_mixed else told
 
 
 def write_cliff(scene: Scene) -> Truth:
