@@ -42,6 +42,7 @@ class Printing:
     has_mdstat: bool
     is_quoted: bool
     is_since_boot_only: bool = False
+    has_disks: bool = True
     kernel: str = ""
     """The release in the banner; that of the layout's time where it is empty."""
 
@@ -126,6 +127,9 @@ class Scene:
 
     has_waiters: bool = True
     """Whether anybody waits for the I/O."""
+
+    cached: Callable[[int], float] | None = None
+    """The page cache in kB after so many samples, where it grows or shrinks."""
 
     beside: list[Callable[[Sequence[Sample]], str]] = field(default_factory=list)
     """What else is posted, made when the samples are there."""
