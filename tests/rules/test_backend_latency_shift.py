@@ -98,6 +98,14 @@ def test_a_step_to_three_times_at_the_same_load_is_never_healthy(report_of, befo
     assert report_of(of_both_capture([{"wait": before}], [{"wait": after}])).verdict.state == state
 
 
+def test_more_in_flight_at_the_rate_that_left_time_to_spare_is_the_device(report_of):
+    slow = load(4.3, 380.0, 1.7) | {"%util": 80.0}
+    calm = load(1.45, 380.0, 0.55) | {"%util": 42.0}
+    assert only(report_of(capture(calm, slow, count=7))).severity == "notice"
+    full = load(1.45, 380.0, 0.55) | {"%util": 99.0, "aqu-sz": 4.0, "r_await": 10.5}
+    assert only(report_of(capture(full, full | {"aqu-sz": 16.0, "r_await": 42.0}, count=7))) is None
+
+
 @pytest.mark.parametrize(
     "after",
     [{"wait": 3.3, "rate": 190.0}, {"wait": 3.3, "reads": 0.75}],

@@ -1,9 +1,8 @@
 """A device became slower while asking no more of it.
 
 What it detects: a lasting step in the mean latency of all requests, with the same kind, size and mix of
-requests, no higher rate and no more of them at a time, and without steal: something behind the device
-changed. Where util is counted by ticks, so that nothing tells how many are in flight while it is busy, less
-than one is to be in flight on average.
+requests, no higher rate and without steal: something behind the device changed. There are no more at a time,
+or the device had time to spare before, so that more of them are what the latency makes of the same rate.
 
 Why it matters: on shared storage it is the first sign of a neighbour, a failed path or a rebuild out of
 sight; on a disk of one's own, of ageing. Where a layout has one latency for reads and writes, it is all that
@@ -40,6 +39,9 @@ from iodiag.table.table import Table, stacked
 
 LIKE_SIZE, LIKE_BYTES = 1.5, 0.2
 """How far sizes (ratio) and shares of read bytes may lie from the usual: what a steady mix scatters by."""
+
+FULL = 0.9
+"""Busy share from which a device has no time to spare."""
 
 SAME_SIZE = 1.25
 """How far the mean sizes before and after may be apart."""
@@ -108,7 +110,9 @@ def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
     size = ratio_of(before, after, "kb_per_s") / ratio_of(before, after, "ios_per_s")
     is_like = max(size, 1 / size) <= SAME_SIZE and mix_of(before, after).is_like
     is_no_more = ratio_of(before, after, "ios_per_s") <= limits.growth
-    is_no_deeper = last <= limits.depth * first or (not is_while_busy and last < 1)
+    # what did as much with time to spare is not at its limit: then the queue follows from the latency
+    had_time = weighted.mean(before, "depth") < 1 or (is_while_busy and weighted.mean(before, "util") < FULL)
+    is_no_deeper = last <= limits.depth * first or had_time
     return step if is_like and is_no_more and is_no_deeper and step.ratio >= limits.ratio else None
 
 
@@ -156,7 +160,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
             cite(rows, told, values),
             cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
         ),
-        refutes=("requests that turned from sequential to random at that time",),
+        refutes=("requests that turned from sequential to random, or came in shorter bursts, from then on",),
         cannot_know=(
             "what stands behind the device: a neighbour, a path, a rebuild or wear",
             *(() if is_told_apart else (mixed,)),
