@@ -350,7 +350,7 @@ _UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(
     id="slow-member",
-    explains=(*WAITING, "latency-above-baseline"),
+    explains=(*WAITING, "latency-above-baseline", "serialized-commit"),
     replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
