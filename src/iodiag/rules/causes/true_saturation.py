@@ -2,7 +2,7 @@
 
 What it detects: requests that take more than three times as long as one alone, while throughput no
 longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
-card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
+card or a disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
 large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
 four and more on a device that is never idle, for twice what its class takes at the longest or three times
