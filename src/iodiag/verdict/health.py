@@ -17,7 +17,7 @@ from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
 
-ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
+ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
@@ -64,7 +64,7 @@ IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
 
-ALL_OF_WAITING, PART_OF_WAITING = 0.8, 0.5
+ALL_IN_FLIGHT, PART_IN_FLIGHT = 0.8, 0.5
 """Requests in flight per task that waits from which the devices hold them, and below which most wait for
 something else."""
 
@@ -87,7 +87,7 @@ STREAM_KB = 512.0
 def shown_health(series: DeviceSeries) -> ShownHealth:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
-    `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
+    `slow` are devices that are full with a queue, or that hold requests back; `not shown` those whose
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
@@ -99,15 +99,15 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "idle"
     long = [state for state in active if state.share >= LEAST_SHARE]
     # a device that does a little now and then has no lasting state: all that it did is looked at
-    lasting = [_judged(series, state) for state in long or active]
+    lasting = [_health_in(series, state) for state in long or active]
     lasting = [one for one in lasting if one != "idle"] or lasting
-    if not long and len(active) > 1 and "waiting" in lasting:
+    if not long and len(active) > 1 and "slow" in lasting:
         return "not shown"
-    if "waiting" in lasting:
-        return "waiting"
+    if "slow" in lasting:
+        return "slow"
     if series.name == UNNAMED:
         return "not shown"  # what stands for one row says nothing of those that are gone
-    if _judged(series, max(active, key=waited)) == "waiting":
+    if _health_in(series, max(active, key=waited)) == "slow":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
         return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
@@ -139,19 +139,19 @@ def lasting_states(series: DeviceSeries) -> list[State]:
     return [state for state in active if state.share >= LEAST_SHARE] or active
 
 
-def _judged(series: DeviceSeries, state: State) -> ShownHealth:
+def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
     is_seldom = state.rate <= SELDOM and not (state.util >= LITTLE_UTIL or state.depth > 0)
     if is_seldom and (state.latency_ms == 0 or not state.rows.has("util_pct")):
         return "idle"  # what so few requests take is below what is printed, or not printed at all
     found = _by_mean(series, state)
     if found == "not shown" and writes_flood(series, state):
-        return "waiting"
+        return "slow"
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
 
 def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
-        return "waiting"
+        return "slow"
     latency = state.latency_ms
     if math.isnan(state.rate) and state.util <= LITTLE_UTIL:
         # hardly ever busy: what the layout does not show cannot be much, and what it shows is prompt
@@ -170,19 +170,19 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         return "healthy"
     if math.isnan(state.size_kb) and not is_hardly_used(state):
         is_slow = latency > CALM * usual_ms(series, STREAM_KB)
-        return "waiting" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
+        return "slow" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
     usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
-        return "waiting"
+        return "slow"
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
-        return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
+        return "slow" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
     if is_beyond or (is_parallel and latency > usual and state.util >= USED and state.at_once < QUEUED):
-        return "waiting"
+        return "slow"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"
@@ -230,7 +230,7 @@ def writes_flood(series: DeviceSeries, state: State) -> bool:
 def is_brief(series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
-    left = [one for one in lasting if _judged(series, one) not in ("healthy", "idle")]
+    left = [one for one in lasting if _health_in(series, one) not in ("healthy", "idle")]
     return bool(left) and all(_is_brief(series, one) for one in left)
 
 
@@ -299,7 +299,7 @@ def queued(view: View) -> Iterator[DeviceSeries]:
             yield series
 
 
-class Waiting(NamedTuple):
+class WaitingTasks(NamedTuple):
     """How many tasks wait on average, and the requests in flight on all devices shown and on the `most` used.
 
     Tasks blocked, else the CPUs that are idle while a task waits: as many tasks, or more. Where the number of
@@ -314,15 +314,15 @@ class Waiting(NamedTuple):
     @property
     def is_of_devices(self) -> bool:
         """Whether the devices hold nearly as many requests as tasks wait."""
-        return self.is_counted and self.in_flight >= ALL_OF_WAITING * self.tasks
+        return self.is_counted and self.in_flight >= ALL_IN_FLIGHT * self.tasks
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether most of what tasks wait for is not in flight on the devices."""
-        return self.in_flight < PART_OF_WAITING * self.tasks
+        return self.in_flight < PART_IN_FLIGHT * self.tasks
 
 
-def held_of_waiting(view: View) -> Waiting:
+def waiting_tasks(view: View) -> WaitingTasks:
     """How much of what tasks wait for is in flight on the devices of a host that has any."""
     tasks, cpu = mean_blocked_tasks(view), view.cpu_all
     is_counted = tasks >= BLOCKED or bool(view.cpus)
@@ -330,11 +330,13 @@ def held_of_waiting(view: View) -> Waiting:
         tasks = weighted.mean(cpu, "iowait_pct", "cpu") / 100 * (view.cpus or 1)
     # requests of a layer are in flight below it, too
     whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
-    held = {one.name: sum(state.share * _held(state)[1] for state in states(one)) for one in whole}
-    most = max(whole, key=lambda one: held[one.name])
+    in_flight = {
+        one.name: sum(state.share * _busy_and_depth(state)[1] for state in states(one)) for one in whole
+    }
+    most = max(whole, key=lambda one: in_flight[one.name])
     active = (state for one in whole for state in states(one) if state.kind != "idle")
     is_unknown = any(math.isnan(state.depth) for state in active)
-    return Waiting(tasks, is_counted, math.nan if is_unknown else sum(held.values()), most)
+    return WaitingTasks(tasks, is_counted, math.nan if is_unknown else sum(in_flight.values()), most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
@@ -384,12 +386,17 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     if not all(is_prompt(series) for series in used):
         return False
     whole = [series for series in used if not may_be_stacked(series)]
-    held = [(one.share, *_held(one)) for series in whole for one in states(series) if one.kind != "idle"]
-    busy, depth = sum(share * busy for share, busy, _ in held), sum(share * depth for share, _, depth in held)
+    lasting = [
+        (one.share, *_busy_and_depth(one)) for series in whole for one in states(series) if one.kind != "idle"
+    ]
+    busy, depth = (
+        sum(share * busy for share, busy, _ in lasting),
+        sum(share * depth for share, _, depth in lasting),
+    )
     return not 100 * busy < share and not depth < tasks - BLOCKED and busy > 0
 
 
-def _held(state: State) -> tuple[float, float]:
+def _busy_and_depth(state: State) -> tuple[float, float]:
     """The share of its time that a state was busy, and the requests in flight; by latency if that is more."""
     busy, depth = min(state.util, 1.0), state.depth
     if contradicts(state):

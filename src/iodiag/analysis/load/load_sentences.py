@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, pressure, rows_at
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.waiting import NOBODY, blocked, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
@@ -208,10 +208,10 @@ def mean_below(load: Load) -> float:
     return 100 * sum(disk.util for disk in load.below) / len(load.below)
 
 
-def held_cpus(view: View, load: Load) -> Iterator[Evidence]:
+def iowait_without_idle(view: View, load: Load) -> Iterator[Evidence]:
     """That the CPUs mostly wait during the level and have no idle time, or the load average that shows it."""
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(load.level.rows))
-    if shares is not None and shares.is_held:
+    if shares is not None and shares.is_io_bound:
         values: Values = {"iowait": shares.iowait, "idle": shares.idle}
         text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
         yield cite(shares.rows, text, values, worst="iowait_pct")

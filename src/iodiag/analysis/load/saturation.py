@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.waiting import do_several_wait
+from iodiag.analysis.host.blocked_tasks import do_several_wait
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -209,7 +209,7 @@ class Load(NamedTuple):
     legs: tuple[Leg, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
-    waiting: DirectionLoad | None = None
+    slowest: DirectionLoad | None = None
 
     @property
     def hottest(self) -> Disk | None:
@@ -219,7 +219,7 @@ class Load(NamedTuple):
     @property
     def said(self) -> DirectionLoad:
         """What sentences say: of those that wait too long for their class, else of all requests."""
-        return self.waiting or self.level.whole
+        return self.slowest or self.level.whole
 
 
 def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
@@ -243,7 +243,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
             others = [level for levels in parts[1] if levels is not alarming for level in levels]
             told = (load._replace(lighter=_lighter(load.level, others, limits)) for load in facts)
-            found += [_judged(view, series, load, limits) for load in told]
+            found += [_with_verdict(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
@@ -513,7 +513,7 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     return tuple(found)
 
 
-def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _with_verdict(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
     """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
     level, unloaded = load.level, load.unloaded
     is_queued = unloaded is not None and (
@@ -549,36 +549,36 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
 def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
     """What a latency beyond that of the class or of calmer samples tells of a load; None without one."""
     level = load.level
-    for waiting in (level.direction_load, level.whole):
-        inflation = waiting.latency_ms / _usual_ms(series, waiting)
-        basis = _over(view, series, level, waiting, inflation, limits)
-        if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
+    for requests in (level.direction_load, level.whole):
+        inflation = requests.latency_ms / _usual_ms(series, requests)
+        basis = _over(view, series, level, requests, inflation, limits)
+        if basis == "class" and (slow := _slow_itself(series, requests, limits)):
             return load._replace(reason=slow)
         calmer = None
-        if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
-            basis, inflation = "calmer", waiting.latency_ms / calmer.latency_ms
+        if basis is None and (calmer := _calmer(view, series, level, requests, limits)) is not None:
+            basis, inflation = "calmer", requests.latency_ms / calmer.latency_ms
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
-            return load._replace(waiting=waiting if basis in ("class", "calmer") else level.whole)
+            return load._replace(slowest=requests if basis in ("class", "calmer") else level.whole)
     return None
 
 
-def _slow_itself(series: DeviceSeries, waiting: DirectionLoad, limits: Limits) -> str:
+def _slow_itself(series: DeviceSeries, requests: DirectionLoad, limits: Limits) -> str:
     """Why a latency beyond the class's is no queue; empty where nothing tells.
 
     One request alone took as long there, or it served far more, and quicker: it was slower, not full.
     """
-    column = f"{waiting.direction}_per_s" if waiting.direction in ("reads", "writes") else "ios_per_s"
-    sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
+    column = f"{requests.direction}_per_s" if requests.direction in ("reads", "writes") else "ios_per_s"
+    sizes = requests.size_kb / LIKE_SIZE, requests.size_kb * LIKE_SIZE
     like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
-    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
+    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= requests.latency_ms]
     counted = [state for state in quick if state.requests >= LEAST_REQUESTS]
     # some layouts count no direction apart
     most = max((np.fmax(state.mean(column), 0) or state.rate for state in counted), default=0.0)
-    values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
+    values: Values = {"rate": most, "now": requests.rate, "latency": requests.latency_ms}
     is_seekless = class_of(series) in ("nvme", "solid", "network")
-    if is_seekless and most >= limits.calm_inflation * waiting.rate:
+    if is_seekless and most >= limits.calm_inflation * requests.rate:
         text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: "
         return say(text + "slow, not full", values)
     alone = [s for s in like if LEAST_ALONE <= s.at_once <= limits.one_at_a_time]
@@ -586,7 +586,7 @@ def _slow_itself(series: DeviceSeries, waiting: DirectionLoad, limits: Limits) -
     if not count >= LEAST_CALM:
         return ""
     values["alone"] = sum(state.latency_ms * state.requests for state in alone) / count
-    if waiting.latency_ms >= limits.inflation * float(values["alone"]):
+    if requests.latency_ms >= limits.inflation * float(values["alone"]):
         return ""
     return say("one request alone takes {alone} ms on it: it is slow by itself", values)
 
@@ -597,17 +597,17 @@ requests whose mean says what one takes (to a third)."""
 
 
 def _over(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, inflation: float, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, inflation: float, limits: Limits
 ) -> Basis | None:
     """By what requests of a level wait longer than their class takes: their latency, or how many they are."""
     is_full = level.util >= limits.full_util / 100
-    depth = waiting.depth * level.busy_depth / level.depth
+    depth = requests.depth * level.busy_depth / level.depth
     is_deep = depth >= (limits.hard_depth if is_full else limits.burst_depth)
     # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
-    is_queue = depth > limits.inflation and waiting.latency_ms > sane_limit_ms(series, waiting.size_kb)
+    is_queue = depth > limits.inflation and requests.latency_ms > sane_limit_ms(series, requests.size_kb)
     is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
     # how many disks share the queue is unknown, but one request alone takes less on any
-    is_fast = served_rate(series, level, waiting) >= FASTER_THAN_SEEKS and waiting.size_kb < RANDOM_KB
+    is_fast = served_rate(series, level, requests) >= FASTER_THAN_SEEKS and requests.size_kb < RANDOM_KB
     is_shared = is_full and is_deep and inflation > 1 and is_fast and class_of(series) == "unknown"
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
@@ -616,17 +616,17 @@ def _over(
         return "class"
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
-    moved = served_rate(series, level, waiting) * waiting.size_kb
+    moved = served_rate(series, level, requests) * requests.size_kb
     is_at_speed = moved >= streams_kb(series) and class_of(series) in ("nvme", "solid")
     if is_long and is_at_speed and inflation > limits.calm_inflation:
         return "class"
     if is_full and _is_beyond(series, level, limits):
         return "queue"
     # what moves more than a disk with heads is none, nor slow for want of a seek
-    most = limits.calm_inflation * SERVICE["solid"].usual(waiting.size_kb)
-    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
+    most = limits.calm_inflation * SERVICE["solid"].usual(requests.size_kb)
+    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, requests) >= FASTER_THAN_HEADS
     is_swift &= class_of(series) == "unknown"
-    return "speed" if is_long and is_swift and waiting.latency_ms > most else None
+    return "speed" if is_long and is_swift and requests.latency_ms > most else None
 
 
 def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
@@ -637,15 +637,15 @@ def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float,
 
 
 def _calmer(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, limits: Limits
 ) -> UnloadedBaseline | None:
     """What such requests take at most by calmer samples of the same direction, where they wait for longer.
 
     A request takes no longer than in proportion to its size, nor a smaller one longer than a larger one.
     """
-    depth = waiting.depth * level.busy_depth / level.depth
-    usual = _usual_ms(series, waiting)
-    if waiting.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
+    depth = requests.depth * level.busy_depth / level.depth
+    usual = _usual_ms(series, requests)
+    if requests.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
         return None
     rows = level_samples(series)
     tenths = rows.floats("kind") % 100 % 11
@@ -653,28 +653,28 @@ def _calmer(
     is_like &= (2 * rows.floats("at_once") <= level.busy_depth) & (counted(rows) >= LEAST_REQUESTS)
     alone = rows.floats("cost_ms") * np.fmax(1.0, level.size_kb / rows.floats("size_kb"))
     # what waits for longer than in line was of another kind
-    is_like &= waiting.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
-    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= waiting.latency_ms:
+    is_like &= requests.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
+    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= requests.latency_ms:
         return None
     rows = rows[is_like]
     return UnloadedBaseline(least, False, weighted.mean(rows, "depth"), rows)
 
 
-def _usual_ms(series: DeviceSeries, waiting: DirectionLoad) -> float:
+def _usual_ms(series: DeviceSeries, requests: DirectionLoad) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
 
     An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
     """
-    usual = usual_ms(series, waiting.size_kb)
+    usual = usual_ms(series, requests.size_kb)
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual(waiting.size_kb))
+    return max(usual, SERVICE["network"].usual(requests.size_kb))
 
 
-def served_rate(series: DeviceSeries, level: Level, waiting: DirectionLoad) -> float:
+def served_rate(series: DeviceSeries, level: Level, requests: DirectionLoad) -> float:
     """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
-    is_merged = series.is_stacked and waiting.direction != "reads"
-    return 0.0 if is_merged else waiting.rate * level.busy_rate / level.rate
+    is_merged = series.is_stacked and requests.direction != "reads"
+    return 0.0 if is_merged else requests.rate * level.busy_rate / level.rate
 
 
 def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:

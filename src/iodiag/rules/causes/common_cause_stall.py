@@ -35,7 +35,7 @@ from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Mask, Table, stacked
 
 LULL = 0.9
@@ -231,7 +231,7 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="common-cause-stall",
-    explains=(*WAITING, "hung-io", "backlog-drift"),
+    explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "backlog-drift"),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(

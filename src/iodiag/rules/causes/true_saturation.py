@@ -41,16 +41,16 @@ from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import NOBODY, blocked, do_several_wait, is_unfelt, pressure
+from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, do_several_wait, is_unfelt, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
     both_ways,
     class_named,
     disks_below,
-    held_cpus,
     in_order,
     inflation,
+    iowait_without_idle,
     layers_above,
     parallelism,
     state,
@@ -140,7 +140,7 @@ def _finding(
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
         summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
-    above, held = tuple(layers_above(view, series, lead)), tuple(held_cpus(view, lead))
+    above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
         if is_passing(series, rows, limits)
@@ -153,7 +153,7 @@ def _finding(
         **scope(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in held[:1])
+        + "".join(f"; {item.text}" for item in iowaits[:1])
         + ".",
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -164,7 +164,7 @@ def _finding(
             *parallelism(series, lead),
             *above,
             *disks_below(lead),
-            *held,
+            *iowaits,
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
@@ -291,8 +291,8 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     points += 2 * any(True for _ in application_latency(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
         points += some[1] >= LEAST_PRESSURE
-    if (waiting := blocked(view, load.level.rows)) is not None:
-        points += waiting[1] >= 1
+    if (blocked_tasks := blocked(view, load.level.rows)) is not None:
+        points += blocked_tasks[1] >= 1
     cpu = view.cpu_at(load.level.rows)
     if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
         points -= 2
@@ -328,17 +328,17 @@ def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) 
         return False
     if level.latency_ms >= limits.dead_ms:
         return not is_unfelt(view, level.rows)
-    held = (float(item.values.get("iowait", 100.0)) for item in held_cpus(view, load))
+    iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
-    return is_crowd and any(share >= limits.still_iowait for share in held)
+    return is_crowd and any(share >= limits.still_iowait for share in iowaits)
 
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
     hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
-    waiting = blocked(view, load.level.rows)
-    if waiting is not None:
-        return waiting[1] < NOBODY
+    blocked_tasks = blocked(view, load.level.rows)
+    if blocked_tasks is not None:
+        return blocked_tasks[1] < NOBODY
     if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
         return True
     is_at_speed = load.level.busy_rate * load.level.size_kb >= streams_kb(series)

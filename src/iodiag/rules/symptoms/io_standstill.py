@@ -24,7 +24,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
 from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
-from iodiag.analysis.host.waiting import STILL_KB
+from iodiag.analysis.host.paging import STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -124,8 +124,8 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         "tasks": float(tasks[is_still].mean()),
     }
     text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
-    waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
-    return _finding(paging, is_still, text, values, limits, waiting)
+    blocked_tasks = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
+    return _finding(paging, is_still, text, values, limits, blocked_tasks)
 
 
 def _free(cpu: Table) -> float:
