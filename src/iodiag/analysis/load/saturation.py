@@ -60,9 +60,9 @@ from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
-LoadVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
+LevelVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
-Leg = Literal[
+HeadroomReason = Literal[
     "scaled", "flat latency", "one at a time", "slow few", "plausible latency", "idle spindles", "ticks"
 ]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
@@ -181,7 +181,7 @@ class Disk(NamedTuple):
     rows: Table
 
 
-class Load(NamedTuple):
+class JudgedLevel(NamedTuple):
     """A busy level with its verdict, and everything that the verdict rests on.
 
     `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
@@ -194,7 +194,7 @@ class Load(NamedTuple):
     """
 
     level: Level
-    verdict: LoadVerdict = "indeterminate"
+    verdict: LevelVerdict = "indeterminate"
     unloaded: UnloadedBaseline | None = None
     inflation: float = float("nan")
     basis: Basis = "none"
@@ -206,7 +206,7 @@ class Load(NamedTuple):
     spindles: float | None = None
     parallel: str = ""
     at_best: float = float("nan")
-    legs: tuple[Leg, ...] = ()
+    headroom: tuple[HeadroomReason, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
     slowest: DirectionLoad | None = None
@@ -222,13 +222,13 @@ class Load(NamedTuple):
         return self.slowest or self.level.whole
 
 
-def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+def classify(view: View, series: DeviceSeries, limits: Limits) -> list[JudgedLevel]:
     """Every busy load level of a device with its one verdict; empty where it was never busy."""
     return _classified(series, view, limits.only(THRESHOLDS))
 
 
 @cached
-def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
+def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[JudgedLevel]:
     if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
     found = []
@@ -252,22 +252,22 @@ class Busy(NamedTuple):
     """The device that speaks for a stack, its busy levels of one verdict, and others with the same."""
 
     series: DeviceSeries
-    loads: list[Load]
+    loads: list[JudgedLevel]
     below: tuple[str, ...]
 
 
-Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
+Excuse = Callable[[DeviceSeries, Sequence[JudgedLevel]], Outcome | None]
 """From a device and all its loads: why those of the verdict are no finding; None where they are."""
 
 
 def with_verdict(
-    view: View, rule: str, limits: Limits, verdict: LoadVerdict, clear: str, excuse: Excuse
+    view: View, rule: str, limits: Limits, verdict: LevelVerdict, clear: str, excuse: Excuse
 ) -> Iterator[Busy | Outcome]:
     """The devices with busy levels of a verdict, and what a rule about it says of the others.
 
     Of saturated ones those come first that hold most, and no hair of a threshold leaves a twin of them out.
     """
-    found: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    found: dict[str, tuple[DeviceSeries, list[JudgedLevel]]] = {}
     others: dict[str, Outcome] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
@@ -328,19 +328,19 @@ def _is_unplaced(series: DeviceSeries) -> bool:
     return series.is_stacked and not (series.device and series.device.members)
 
 
-def _held(loads: Sequence[Load]) -> float:
+def _held(loads: Sequence[JudgedLevel]) -> float:
     """Requests in flight times how long each waits: what makes one device worse than its like."""
     return max(load.level.depth * load.level.latency_ms for load in loads)
 
 
 def _twins(
     view: View, found: Sequence[DeviceSeries], names: Iterable[str], limits: Limits, excuse: Excuse
-) -> dict[str, tuple[DeviceSeries, list[Load]]]:
+) -> dict[str, tuple[DeviceSeries, list[JudgedLevel]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
     near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
     near["full_util"] = limits.full_util / HARDLY_LESS
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
-    twins: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    twins: dict[str, tuple[DeviceSeries, list[JudgedLevel]]] = {}
     others = [series for name in names if (series := view.series(name)) is not None]
     # the slowest first: what is like one of them may be like the next
     others.sort(key=lambda series: -weighted.or_zero(weighted.mean(series.loaded, "latency_ms")))
@@ -445,7 +445,7 @@ def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:
 
 def _facts(
     view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: UnloadedBaseline | None
-) -> Load:
+) -> JudgedLevel:
     below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
     above = [
         other
@@ -456,7 +456,7 @@ def _facts(
     lower = max(below, key=lambda other: other.busy_depth, default=None)
     at_best = _at_best(steady, unloaded)
     disks = _disks_below(view, series, level)
-    return Load(
+    return JudgedLevel(
         level=level,
         unloaded=unloaded,
         lower=lower,
@@ -513,7 +513,7 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     return tuple(found)
 
 
-def _with_verdict(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _with_verdict(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
     level, unloaded = load.level, load.unloaded
     is_queued = unloaded is not None and (
@@ -546,7 +546,7 @@ def _with_verdict(view: View, series: DeviceSeries, load: Load, limits: Limits) 
     return _if_calm(series, load, limits)
 
 
-def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
+def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel | None:
     """What a latency beyond that of the class or of calmer samples tells of a load; None without one."""
     level = load.level
     for requests in (level.direction_load, level.whole):
@@ -756,7 +756,7 @@ _AS_MUCH = 0.9
 """Share of the kB/s of another load from which the device is at the same ceiling with both."""
 
 
-def _moves_no_more(load: Load, limits: Limits) -> bool:
+def _moves_no_more(load: JudgedLevel, limits: Limits) -> bool:
     """Whether large requests of another size moved as many kB with half of the queue or less.
 
     Had they moved more, this is not all that the device can do.
@@ -786,7 +786,7 @@ def _growth(lighter: Level, heavier: Level) -> float:
     return math.log(moved) / math.log(heavier.busy_depth / lighter.busy_depth)
 
 
-def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _by_latency(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     level, unloaded = load.level, load.unloaded
     assert unloaded is not None
     inflation = level.latency_ms / unloaded.latency_ms
@@ -802,10 +802,10 @@ def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     return _if_calm(series, load, limits)
 
 
-def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _if_calm(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     """A false alarm if something shows headroom on a parallel device, and nothing speaks against it."""
-    legs = tuple(_legs(series, load, limits))
-    if not legs:
+    headroom = tuple(_headroom_reasons(series, load, limits))
+    if not headroom:
         return load._replace(reason=_unknown(load))
     if load.spindles == 1:
         return load._replace(reason="a single disk or card serves one request at a time: busy means busy")
@@ -817,19 +817,21 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         return load._replace(reason=reason)
     veto = _veto(series, load, limits)
     if veto:
-        return load._replace(legs=legs, reason=veto)
-    return load._replace(verdict="false alarm", legs=legs, reason=_SLOW_FEW if legs == ("slow few",) else "")
+        return load._replace(headroom=headroom, reason=veto)
+    return load._replace(
+        verdict="false alarm", headroom=headroom, reason=_SLOW_FEW if headroom == ("slow few",) else ""
+    )
 
 
 _SLOW_FEW = "few requests were in flight, and each took longer than usual: what it can do is not shown"
 
 
-def _is_open(load: Load, verdict: LoadVerdict) -> bool:
+def _is_open(load: JudgedLevel, verdict: LevelVerdict) -> bool:
     """Whether a busy level leaves open if the device was so: what is told of its util says no more."""
     return load.verdict == "indeterminate" or (verdict != "false alarm" and bool(load.reason))
 
 
-def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
+def _headroom_reasons(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> Iterator[HeadroomReason]:
     level = load.level
     is_solid = is_spinning(series) is False or (level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS)
     higher = load.higher
@@ -872,9 +874,9 @@ MATTERS = 0.05
 """Share of the requests from which a direction counts."""
 
 
-def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
+def _veto(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> str:
     level = load.level
-    if load.higher is not None and "scaled" not in load.legs:
+    if load.higher is not None and "scaled" not in load.headroom:
         more = load.higher.busy_depth >= 1.5 * level.busy_depth
         if more and load.higher.busy_rate < 1.1 * level.busy_rate:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
@@ -888,7 +890,7 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
     return ""
 
 
-def _unknown(load: Load) -> str:
+def _unknown(load: JudgedLevel) -> str:
     if load.basis == "measured":
         return "its latency is near that of one request alone, but no deeper queue was seen"
     return (
@@ -900,7 +902,7 @@ def _unknown(load: Load) -> str:
 _TICKED = "util exceeds the {depth} in flight: it was counted in ticks"
 
 
-def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
+def _ticks(series: DeviceSeries, limits: Limits) -> JudgedLevel | None:
     """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
     samples = series.samples
     util, depth = samples.floats("util"), samples.floats("depth")
@@ -923,4 +925,6 @@ def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
         "kind": np.full(len(rows), 5.0),
         "span": weighted.lengths(rows),
     }
-    return Load(level_of(rows.with_columns(**columns)), "false alarm", legs=("ticks",), parallel=_TICKED)
+    return JudgedLevel(
+        level_of(rows.with_columns(**columns)), "false alarm", headroom=("ticks",), parallel=_TICKED
+    )

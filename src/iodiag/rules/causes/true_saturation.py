@@ -61,7 +61,7 @@ from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
-    Load,
+    JudgedLevel,
     is_backlog,
     is_burst,
     is_passing,
@@ -87,7 +87,7 @@ from iodiag.table.table import Mask, Table
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a saturated device; the others of it are named in it."""
 
-    def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    def odd(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
@@ -123,7 +123,7 @@ def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
 
 
 def _finding(
-    view: View, series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits
+    view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...], limits: Limits
 ) -> Finding:
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = in_order(loads)
@@ -183,13 +183,13 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
-def _remedy(load: Load) -> tuple[str, ...]:
+def _remedy(load: JudgedLevel) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
 
 
 def _told(
-    series: DeviceSeries, lead: Load, rows: Table, values: Values, limits: Limits
+    series: DeviceSeries, lead: JudgedLevel, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
@@ -224,7 +224,7 @@ def _slowest_ms(rows: Table, direction: str) -> float:
     return float(np.nan_to_num(np.where(np.isnan(own), rows.floats("latency_ms"), own)).max())
 
 
-def _samples(whole: Table, rows: Table, lead: Load, counts: Values) -> Iterator[Evidence]:
+def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> Iterator[Evidence]:
     """How many samples are so, and the slowest one where the level that is told is far quicker."""
     often = in_samples(int(float(counts["samples"])))
     yield cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context")
@@ -285,7 +285,7 @@ _CANNOT_KNOW = (
 _RANK = ("none", "speed", "queue", "throughput", "calmer", "class", "least seen", "spindles", "measured")
 
 
-def _points(view: View, load: Load, limits: Limits) -> float:
+def _points(view: View, load: JudgedLevel, limits: Limits) -> float:
     points: float = 1 + {"measured": 1, "least seen": 0, "none": 0}.get(load.basis, 2)
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in application_latency(view, load))
@@ -303,7 +303,9 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     return points - is_long
 
 
-def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, limits: Limits) -> Severity:
+def _severity(
+    view: View, series: DeviceSeries, load: JudgedLevel, sure: Confidence, limits: Limits
+) -> Severity:
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
@@ -317,7 +319,7 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
     return "critical" if _stands_still(view, series, load, limits) else "warning"
 
 
-def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether requests wait many seconds in a queue; or nearly one, and CPUs or the load show no work done.
 
     Of writes one task alone may fill the queue, through the page cache.
@@ -333,7 +335,7 @@ def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) 
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
 
 
-def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
     hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
     blocked_tasks = blocked(view, load.level.rows)
@@ -370,7 +372,7 @@ def _is_cpu_spent(view: View, limits: Limits) -> bool:
     return bool(is_spent.all())
 
 
-def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _is_flush(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether merged writes fill a device that nobody reads, in the lesser part of the samples."""
     # a reader of other times may be starved by the flush
     rows, reads = load.level.rows, series.samples.floats("reads_per_s")
@@ -379,7 +381,7 @@ def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> b
     return view.cpu_at(rows) is None or is_unfelt(view, rows)
 
 
-def _against(load: Load) -> Iterator[Evidence]:
+def _against(load: JudgedLevel) -> Iterator[Evidence]:
     if load.basis == "class":
         text = (
             "the capture has no sample of this device without a queue: its latency without load is not known"

@@ -24,7 +24,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.members import arrays
-from iodiag.analysis.array.side_by_side import once, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, report_keys, total_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -225,7 +225,10 @@ def _stacks(view: View) -> Iterator[tuple[list[DeviceSeries], list[DeviceSeries]
 
 def _joined(upper: Sequence[DeviceSeries], lower: Sequence[DeviceSeries]) -> Layers:
     """Sums per report; a report needs all of the lower devices, and one of the upper."""
-    above, below = [once(series) for series in upper], [once(series) for series in lower]
+    above, below = (
+        [first_row_per_report(series) for series in upper],
+        [first_row_per_report(series) for series in lower],
+    )
     rows = below[0]
     for part in below[1:]:
         rows = _shared(rows, [part])

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, paired, report_keys, total_of
 from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
 from iodiag.analysis.host.paging import STILL_KB
 from iodiag.analysis.measure import weighted
@@ -141,7 +141,7 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     if cpu is None or "cpu" in view.average_only:
         return RULE.not_applicable("no table shows who waits", missing=("cpu",))
     reports = report_keys(cpu)
-    parts = [once(series) for series in view.devices]
+    parts = [first_row_per_report(series) for series in view.devices]
     done, moved = (total_of(parts, f"{what}_per_s", reports) for what in ("ios", "kb"))
     is_held = (cpu.floats("iowait_pct") >= limits.iowait) & (cpu.floats("idle_pct") <= limits.idle)
     # a driver that does not count its requests moves kB without any
