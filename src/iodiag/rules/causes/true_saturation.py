@@ -36,6 +36,7 @@ Lazowska et al., Quantitative System Performance, 1984.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -160,6 +161,7 @@ def _finding(
             state(series, lead),
             *still,
             *_samples(whole, rows, lead, counts),
+            *_starved(rows, lead),
             *inflation(series, lead),
             *parallelism(series, lead),
             *above,
@@ -201,6 +203,7 @@ def _told(
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
         summary += "; {slowest:ms} in its slowest sample"
+    summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
@@ -234,8 +237,18 @@ def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> It
         )
 
 
+def _starved(rows: Table, lead: JudgedLevel) -> Iterator[Evidence]:
+    """The direction that is not told, however few its requests, where these wait far longer."""
+    way = {"reads": "write", "writes": "read"}.get(lead.said.direction, "")
+    latency = weighted.mean(rows, f"{way}_await_ms") if way else math.nan
+    if latency > SLOWER * lead.said.latency_ms:
+        rate = weighted.mean(rows, f"{way}s_per_s")
+        text, values = f"its {{rate}} {way}s/s take {{latency:ms}}", {"rate": rate, "latency": latency}
+        yield cite(rows, text, values, worst=f"{way}_await_ms", weighs="context")
+
+
 SLOWER = 1.5
-"""Times the latency of the level that is told from which the slowest sample is told, too."""
+"""Times the latency of the level that is told from which the slowest sample, or direction, is told, too."""
 
 
 def _more_elsewhere(series: DeviceSeries, level: Level, limits: Limits) -> Values | None:
