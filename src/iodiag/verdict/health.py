@@ -173,23 +173,18 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         return "slow" if is_slow and state.util >= FULL_UTIL and state.at_once >= QUEUE_DEPTH else "not shown"
     usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
-    if (
-        state.util >= FULL_UTIL
-        and state.at_once >= (LONG_QUEUE_DEPTH if is_parallel else QUEUE_DEPTH)
-        and latency > usual
-    ):
+    long_queue = LONG_QUEUE_DEPTH if is_parallel else QUEUE_DEPTH
+    if state.util >= FULL_UTIL and state.at_once >= long_queue and latency > usual:
         return "slow"
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        is_burst = state.at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
-        return (
-            "slow" if is_burst or (state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL) else "not shown"
-        )
+        is_queued = state.at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
+        is_queued |= state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL
+        return "slow" if is_queued else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
-    if is_beyond or (
-        is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
-    ):
+    is_beyond |= is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    if is_beyond:
         return "slow"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
