@@ -30,7 +30,7 @@ from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.littles_law import mix_of
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.waiting_per_kb import ratio_of, ways_of_both
+from iodiag.analysis.measure.time_per_kb import ratio_of, ways_of_both
 from iodiag.analysis.states.service_times import events_per_sample, is_told
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
