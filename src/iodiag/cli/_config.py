@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from iodiag.model.finding import Ignore
 
 MOST_BYTES = 1 << 16
-"""Bytes of a configuration; the largest in use have a few thousand. A key of many dots takes quadratic time."""
+"""Bytes of a configuration, of a few thousand as a rule: keys of many dots take quadratic time."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
