@@ -22,7 +22,7 @@ from iodiag.hosts.same_name import DeviceFact, facts_of
 from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
-from iodiag.sources.files import expand, open_input
+from iodiag.sources.files import expand, in_utf8, open_input
 from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, list_remote, shown_address
 
@@ -108,7 +108,7 @@ def _files(place: str) -> Iterator[Input]:
         raise SourceError(f"{place}: there is no such file; check the name")
     root = os.path.abspath(top if top.is_dir() else top.parent)
     for file in expand(top):
-        yield Input(str(file), os.path.abspath(file), root)
+        yield Input(in_utf8(str(file)), os.path.abspath(file), root)
 
 
 def scan(item: Input) -> Scan:
