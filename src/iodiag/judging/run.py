@@ -152,10 +152,10 @@ def _of_host(
     options: Options,
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.host_tables import host_tables
     from iodiag.analysis.host.kernel_events import event_summaries
     from iodiag.analysis.host.measured_latencies import measured_latencies
-    from iodiag.analysis.host.moved_meanwhile import with_moves
-    from iodiag.analysis.host.tables import host_tables
+    from iodiag.analysis.host.other_changes import with_moves
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.device_summaries import device_summaries
     from iodiag.analysis.view.heatmap_data import activity

@@ -112,11 +112,11 @@ class Finding:
 
     `samples` are the first and last index into the samples of the first device (the rows of
     its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
-    the counters do not tell. `supersedes` names rules whose findings on the same devices this
-    one explains. `role` is its rule's; None in a report that was stored without. `pictures` are the
-    charts that it asks for beside its samples over time; `peers` the devices that it compares its own
-    with, `edges` the traffic through its devices' stack, for them. `moved` is what else stepped in its
-    samples, where they are a part of a longer capture.
+    the counters do not tell. `supersedes` names the rules whose findings on the same devices
+    it replaced (`Rule.replaces`). `role` is its rule's; None in a report that was stored without.
+    `pictures` are the charts that it asks for beside its samples over time; `peers` the devices that it
+    compares its own with, `edges` the traffic through its devices' stack, for them. `moved` is what else
+    stepped in its samples, where they are a part of a longer capture.
     """
 
     rule: str

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import once
+from iodiag.analysis.array.side_by_side import first_row_per_report
 from iodiag.analysis.measure.before_after import counts, is_negligible, unit_of
 from iodiag.analysis.measure.coincident_steps import coincident_steps
 from iodiag.analysis.view.view import View, report_numbers
@@ -83,7 +83,7 @@ def with_moves(view: View, findings: Iterable[Finding]) -> list[Finding]:
 def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tuple[Move, ...]:
     """The largest steps of other columns in a finding's samples; `beside` keeps what findings share."""
     series = view.series(finding.devices[0]) if finding.devices else None
-    grid = once(series) if series is not None else view.cpu_all
+    grid = first_row_per_report(series) if series is not None else view.cpu_all
     if grid is None:
         return ()
     hit = _hit(grid, finding)
@@ -161,8 +161,8 @@ def _parts(view: View, grid: Table) -> Iterator[_Part]:
             if (places := _places(part, grid)) is not None:
                 yield _Part(table, name, part, quantities, places)
     for series in view.devices[:MOST_PARTS]:
-        if (places := _places(once(series), grid)) is not None:
-            yield _Part("disk", series.name, once(series), _OF_DEVICES, places)
+        if (places := _places(first_row_per_report(series), grid)) is not None:
+            yield _Part("disk", series.name, first_row_per_report(series), _OF_DEVICES, places)
 
 
 def _stacks(view: View, names: Iterable[str]) -> set[str]:
