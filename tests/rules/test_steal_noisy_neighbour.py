@@ -40,7 +40,16 @@ def run(steals, waits=None):
         ([90.0, 88.0], ("warning", "medium")),
         ([14.0], ("notice", "medium")),
     ],
-    ids=["possible", "likely", "half of what is wanted", "heavy", "little", "a moment", "all there is", "one sample"],
+    ids=[
+        "possible",
+        "likely",
+        "half of what is wanted",
+        "heavy",
+        "little",
+        "a moment",
+        "all there is",
+        "one sample",
+    ],
 )
 def test_steal_by_amount_and_length(report_of, steals, expected):
     finding = only(report_of(run(steals), rules=[RULE]))
