@@ -118,7 +118,9 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=_all(
-            series_for(view, _drawn(view, host.findings, host.states, said.devices))
+            series_for(
+                view, _drawn(view, host.findings, host.states, said.devices), said.finding(host.findings)
+            )
             for view, host in zip(hosts, told, strict=True)
         ),
         timezone=options.tz,

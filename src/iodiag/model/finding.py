@@ -144,6 +144,11 @@ class Finding:
     edges: tuple[Edge, ...] = ()
     moved: tuple[Move, ...] = ()
 
+    def cited_samples(self) -> tuple[str, frozenset[int]]:
+        """The input and all lines that its first evidence rests on; no lines where some are not listed."""
+        first = next((e for e in self.evidence if e.weighs == "for"), Evidence(""))
+        return first.source, frozenset(first.lines if len(first.lines) == first.rows else ())
+
 
 def by_harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:
     """The key that puts the most harmful first, causes before effects, readings of the numbers last."""

@@ -343,7 +343,8 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load ({times} times as long)"
+    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load "
+    "({times:.1f} times as long)"
 )
 _PAID = "; the set is only as fast as its slowest member."
 _UNPAID = "; at {util:.0f} % busy that costs its set little."
