@@ -21,7 +21,6 @@ from iodiag.analysis.measure.coincident_steps import coincident_steps
 from iodiag.analysis.view.view import View, report_numbers
 from iodiag.model import columns as registry
 from iodiag.model.finding import HARMLESS, Finding, Move, by_harm
-from iodiag.model.network_columns import NETWORK_EVENTS
 from iodiag.table.table import Mask, Places, Table, by_text
 
 MOST_MOVES = 6
@@ -45,7 +44,8 @@ _TABLES = (
     "tapes",
     "temperature",
     "cpu_frequency",
-    *NETWORK_EVENTS,
+    *("network_errors", "nfs_client", "nfs_server", "ip", "ip6", "ip_errors", "ip6_errors", "icmp", "icmp6"),
+    *("icmp_errors", "icmp6_errors", "tcp", "tcp_errors", "udp", "udp6", "fibre_channel"),
 )
 _OF_DEVICES = ("ios_per_s", "kb_per_s", "await_ms", "queue_depth")
 _SAME_AGAIN = ("iowait_pct", "idle_pct", "pgpgin_kb_per_s", "pgpgout_kb_per_s", "io_")
