@@ -9,7 +9,7 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.measure.waiting_per_kb import DIRECTIONS
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of, is_adjacent_stream
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spread
@@ -19,7 +19,7 @@ from iodiag.model.units import KB_PER_MB
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
 
-NEVER_IDLE, STREAM_KB = 0.95, 256.0
+NEVER_IDLE, LARGE_KB = 0.95, 256.0
 """Busy share of a device without idle time, and the size from which requests are a stream's."""
 
 FEW = 2.0
@@ -53,7 +53,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         name, values["other"], values["other_rate"] = neighbour
         values["name"] = name
         text = ": {name} beside it takes {other} ms for such requests, at {other_rate}/s"
-    elif (state.util >= NEVER_IDLE and state.size_kb >= STREAM_KB) or _is_at_speed(series, state):
+    elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
         if state.kind == "writes" and (copied := _copied(view, state)):
             values |= copied

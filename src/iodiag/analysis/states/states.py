@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.waiting_per_kb import DIRECTIONS, ONE_WAY, in_flight
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
@@ -99,10 +99,15 @@ class State:
 
     @cached_property
     def size_kb(self) -> float:
-        """Mean size of a request."""
-        column = f"{self.kind[:-1]}_kb_per_s"
-        own = math.nan if math.isnan(self._own_rate) else self.mean(column) / self._own_rate
-        return own if own > 0 else _by_requests(self.rows, "size_kb", "ios_per_s")
+        """Mean size of a request; of reads and writes where others discard, which moves nothing."""
+        if not math.isnan(self._own_rate):
+            own = self.mean(f"{self.kind[:-1]}_kb_per_s") / self._own_rate
+            if own > 0:
+                return own
+        moved = self.mean("reads_per_s") + self.mean("writes_per_s")
+        if self.kind != "discards" and self.mean("discards_per_s") > 0 and moved > 0:
+            return (self.mean("read_kb_per_s") + self.mean("write_kb_per_s")) / moved
+        return _by_requests(self.rows, "size_kb", "ios_per_s")
 
     @cached_property
     def latency_ms(self) -> float:

@@ -1,7 +1,8 @@
 """A device nears its knee: latency has grown two- to threefold, some throughput is left.
 
 What it detects: requests that take two to three times as long as one alone, or longer while
-throughput still grows with the queue; or two to three requests for every disk of an array.
+throughput still grows with the queue; or, on an array of c known disks, from c + 1 to 2c + 1 requests in
+flight, at which (N + c - 1)/c is two to three.
 
 Why it matters: this is the trade between latency and throughput. A little more load turns it into a
 queue; the ceiling can be told from the latency alone: 1/(I - 1) more throughput at the most.
@@ -25,7 +26,13 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, is_passing, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import (
+    THRESHOLDS,
+    JudgedLevel,
+    is_passing,
+    longest_contiguous,
+    with_verdict,
+)
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
@@ -39,14 +46,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, without a queue that shows a limit to be near"
 
-    def past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    def past(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         return _past(series, loads, limits)
 
     for found in with_verdict(view, RULE.id, limits, "approaching", clear, past):
         yield found if isinstance(found, Outcome) else _finding(*found)
 
 
-def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcome | None:
+def _past(series: DeviceSeries, loads: Sequence[JudgedLevel], limits: Limits) -> Outcome | None:
     near = [load for load in loads if load.verdict == "approaching"]
     if any(load.verdict == "saturated" for load in loads):
         return RULE.clear("past its limit in some sample, not near it", series.name)
@@ -56,7 +63,7 @@ def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcom
     return None
 
 
-def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]) -> Finding:
+def _finding(series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...]) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
     rows = in_order(loads)
     often = ", " + in_samples(len(series.samples))

@@ -28,7 +28,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Mask, Table
 
 DRAWS = 2000
@@ -182,7 +182,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
 
 RULE = Rule(
     id="discard-stall",
-    explains=WAITING,
+    explains=SYMPTOMS_AND_SATURATION,
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",
     remedy=(
@@ -197,7 +197,7 @@ RULE = Rule(
         "ratio": Threshold(2, "x", "latency beside discards over that without", "judgement: double is felt"),
         "chance": Threshold(0.01, "", "share of random splits that do as well", "the usual 1 % level"),
         "samples": Threshold(
-            5, "samples", "with reads or writes on either side", "below it 1 % cannot be reached"
+            3, "samples", "with reads or writes on either side", "3 beside 9: one split of 220 does as well"
         ),
         "discard_ms": Threshold(50, "ms", "latency of a slow discard", "judgement: slower than any seek"),
         "full": Threshold(95, "%", "busy time of a device that discards fill", "judgement: no idle time"),

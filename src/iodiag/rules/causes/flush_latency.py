@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from iodiag.analysis.host.blocked_tasks import is_unfelt
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.host.waiting import is_unfelt
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -130,7 +130,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):
         return None
     points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
-    sure = confidence(points, at_most="high" if is_sustained(rows) else "medium" if is_always else "low")
+    sure = confidence(points, at_most="high" if is_sustained(rows) else "medium")
     cpu = cpu_shares(view.cpu_at(rows))
     is_free = cpu is None or cpu.available >= limits.available
     harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free

@@ -32,7 +32,7 @@ _ALL_THE_TIME = 99.9
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
-_LONGER, _TELLING = 1.25, 100.0
+_TELLING = 100.0
 _FEWEST_OFF = 2
 _SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
@@ -94,7 +94,7 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     seconds = seconds + shown.later
     told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
     for run in runs(segment[told]):
-        seconds[told[run]] = _clock.with_halves(day[told[run]], seconds[told[run]])
+        seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
