@@ -76,7 +76,13 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import RANDOM_KB, is_adjacent_stream, streams_kb, usual_ms
+from iodiag.analysis.states.service_times import (
+    RANDOM_KB,
+    class_of,
+    is_adjacent_stream,
+    streams_kb,
+    usual_ms,
+)
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -336,7 +342,7 @@ def _severity(
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     moved = load.level.busy_rate * load.level.size_kb
-    is_stream = is_adjacent_stream(series, load.level.size_kb, moved)
+    is_stream = is_adjacent_stream(series, load.level.size_kb, moved) and class_of(series) == "spinning"
     if is_stream and load.level.latency_ms <= usual_ms(series, load.level.size_kb):
         return "notice"  # all that its medium gives, and in no more time than one request alone may take
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
