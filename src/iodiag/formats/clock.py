@@ -322,6 +322,10 @@ def moment(clock: Clock | None, order: str) -> float:
     return epoch_of(day, clock.seconds) - (clock.offset_s or 0.0)
 
 
+_SHORTEST_ARCHIVED_S = 60.0
+"""Samples of an archive are not shorter."""
+
+
 def unroll_midnight(seconds: Floats) -> Floats:
     """Times of day in the order of a report, with a day added at every midnight passed.
 
@@ -337,7 +341,8 @@ def with_am_pm(days: Floats, seconds: Floats) -> Floats:
     """Times of day of clocks with twelve hours that do not name their half, told by one that goes back.
 
     Some locales print no AM and PM. `days` are the midnights of each, all NaN where no date is known. A first
-    hour of twelve is taken as noon, any other as before it. Where the clocks then do not go on as evenly as
+    hour of twelve is taken as noon, any other as before it; but one within two samples behind twelve o'clock
+    as midnight, where samples are long: so an archive begins. Where the clocks then do not go on as evenly as
     elsewhere, one was set back or the run was another: they stay as printed.
     """
     is_same_day = np.diff(np.nan_to_num(days)) == 0
@@ -345,7 +350,9 @@ def with_am_pm(days: Floats, seconds: Floats) -> Floats:
     if not is_back.any() or seconds.min() < 3600 or seconds.max() >= DAY_S / 2 + 3600:
         return seconds
     of_half = seconds % (DAY_S / 2)
-    steps = np.append(seconds[0] >= DAY_S / 2, (np.diff(of_half) < 0) & is_same_day)
+    usual = float(np.median(np.diff(of_half)))
+    is_noon = seconds[0] >= DAY_S / 2 and (usual < _SHORTEST_ARCHIVED_S or of_half[0] > 2 * usual)
+    steps = np.append(is_noon, (np.diff(of_half) < 0) & is_same_day)
     halves = np.cumsum(steps)
     day_starts = np.append(True, ~is_same_day)
     halves -= np.where(day_starts, halves - steps, 0)[
@@ -354,7 +361,7 @@ def with_am_pm(days: Floats, seconds: Floats) -> Floats:
     result: Floats = of_half + halves * (DAY_S / 2)
     lengths = np.diff(np.nan_to_num(days) + result)
     is_even = (
-        halves.max() <= 1
+        (halves.max() <= 1 or np.isnan(days).all())
         and lengths.min() >= 0
         and lengths.max() <= 2 * np.sort(lengths)[(len(lengths) - 1) // 2]
     )
