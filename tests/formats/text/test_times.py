@@ -429,3 +429,74 @@ def test_without_a_banner_samples_of_a_few_hundredths_more_tell_the_first_report
     reports = ["1.68 5.18 5.77 1.69 84.92", *rows][skipped:]
     text = "".join(f"{HEADER}sda {row} 0.00 0.00 0.00 0.00 0.00 0.00\n" for row in reports)
     assert reading(text).disk["since_boot"].tolist() == [not skipped] + [False] * (len(reports) - 1)
+
+
+FIRST = "0.41 13.24", "26.21 104.86", "28.63 3076.37", "95.89 14286.49", "44.14 4468.68"
+LATER = "109.50 11710.00", "180.50 20682.00", "127.00 5636.00", "28.50 114.00", "49.50 614.00"
+
+
+def _of_disks(reports, writes):
+    header = "Device            r/s     rkB/s     w/s     wkB/s  r_await  w_await  aqu-sz  %util\n"
+    return "\n".join(
+        header
+        + "".join(
+            f"sd{'abcde'[n]} {reads} {put} 40.00 2.10 3.30 0.40 12.00\n"
+            for n, (reads, put) in enumerate(zip(report, wrote, strict=True))
+        )
+        for report, wrote in zip(reports, writes, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "writes", "above", "since_boot", "intervals"),
+    [
+        # the rates of one later report prove its grid, and the first lies off it
+        (FIRST, ("0.08", "31.31", "292.87", "1261.48", "506.51"), "", [True, False], [None, 2.0]),
+        # the command is another tool's: neither its -d nor its interval are of these rows
+        (
+            FIRST,
+            ("0.08", "31.31", "292.87", "1261.48", "506.51"),
+            "$ pidstat -dy 5 10\n\n[...]\n",
+            [True, False],
+            [None, 2.0],
+        ),
+        # few rates lie off it
+        (("0.41 13.24", *LATER[1:]), ("8.00", "3.00", "29.00", "12.00", "5.50"), "", [False] * 2, [2.0] * 2),
+        # a run of five seconds lies on a grid of its own, a sample of 2.01 s on that of its length
+        (
+            ("0.40 13.20", "26.20 104.80", "28.60 3076.40", "95.80 14286.40", "44.20 4468.60"),
+            ("0.20", "31.40", "292.80", "1261.40", "506.60"),
+            "",
+            [False] * 2,
+            [5.0, 2.0],
+        ),
+        (
+            ("108.46 11710.45", "179.60 20682.09", "126.37 5636.32", "28.36 114.43", "49.25 614.43"),
+            ("3.48", "11.44", "61.69", "7.46", "21.39"),
+            "",
+            [False] * 2,
+            [2.0] * 2,
+        ),
+        # -y leaves the average out
+        (
+            FIRST,
+            ("0.08", "31.31", "292.87", "1261.48", "506.51"),
+            "$ iostat -dxy 2\n\n",
+            [False] * 2,
+            [2.0] * 2,
+        ),
+    ],
+)
+def test_a_first_report_off_the_grid_of_the_one_that_follows(first, writes, above, since_boot, intervals):
+    later = "41.00", "164.50", "275.00", "43.00", "11.50"
+    disk = reading(above + _of_disks((first, LATER), (writes, later))).disk
+    assert disk["since_boot"].tolist()[::5] == since_boot
+    assert [None if np.isnan(s) else s for s in disk["interval_s"].tolist()[::5]] == intervals
+
+
+def test_a_command_of_another_tool_is_no_label_of_rows():
+    command = "$ pidstat -d 2 10\n\n"
+    read = reading(
+        command + _of_disks([LATER], [["1.00"] * 5]) + "\nAnd then:\n" + _of_disks([LATER], [["2.00"] * 5])
+    )
+    assert not read.disk["phase_label"].str.contains("pidstat").any()

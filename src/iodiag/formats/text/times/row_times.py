@@ -622,8 +622,10 @@ def _begins_at_boot(
     own = origin.command if is_own_command else None
     # without an interval there is no other report, whatever was left out
     is_lone = own is not None and not (own.interval_s or own.is_excerpt) and _report_times.is_alone(groups)
-    if (origin.is_elided and not is_lone) or (own and own.has_flag("y")):
+    if own and own.has_flag("y"):
         return False
+    if origin.is_elided and not is_lone:
+        return _report_times.must_be_since_boot(groups)
     if first_report == "since boot under its clock":
         # with an interval, the first report is its first interval; without, its clock is the header's
         first = found.blocks[parts[0].rows.block[parts[0].where.start]]
