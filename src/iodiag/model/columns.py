@@ -2,7 +2,8 @@
 
 Raw column names live in the formats, nowhere else. `kind` rules aggregation (analysis/measure/weighted):
 
-- `rate`, `gauge`, `share`: the mean weighted by the length of the interval
+- `rate`, `gauge`, `share`: the mean weighted by the length of the interval; a reading of a moment weighs
+  the same in each sample, however long ago the one before was taken
 - `mean`: the mean weighted by the column named in `weight` (latencies by their requests)
 - `count`: the sum
 """
@@ -46,6 +47,9 @@ PHASE_KEYS = {
     "phase_label": "those words, cut to 60 characters, else the command; empty for none",
 }
 """Columns that the tables of a text have where it has several phases, such as "Before:" and "After:"."""
+
+OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
+"""Families whose columns, but for rates, are readings of a moment: tasks and memory at the sample's end."""
 
 _DIRECTIONS = ("read", "write", "discard", "flush")
 

@@ -500,3 +500,48 @@ def test_a_command_of_another_tool_is_no_label_of_rows():
         command + _of_disks([LATER], [["1.00"] * 5]) + "\nAnd then:\n" + _of_disks([LATER], [["2.00"] * 5])
     )
     assert not read.disk["phase_label"].str.contains("pidstat").any()
+
+
+QUEUES = "00:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+MARKS = [".\n.", "...", "[...]", "snip", "<snip>", "-- snip --", "[ ... snipped ... ]", ": :", "⋮"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_row_below_lines_left_out_is_as_long_as_its_neighbours(mark):
+    rows = [
+        f"{clock}:00 2 140 1.62 2.28 2.30 {n}\n"
+        for n, clock in enumerate(("20:27", "20:28", "20:29", "21:31", "21:32"))
+    ]
+    read = reading(f"{QUEUES}{''.join(rows[:3])}{mark}\n{''.join(rows[3:])}")
+    queue = read.tables["queue"]
+    assert queue["interval_s"].dropna().tolist() == [60.0] * 4
+    assert queue["report"].tolist() == [0, 1, 2, 3, 4]
+    assert queue["blocked"].tolist() == [0, 1, 2, 3, 4]
+    assert read.remarks == "rows are left out here: the time between is in none"
+    # without a mark the collector stood still, and the sample is an average over all of it
+    without = reading(f"{QUEUES}{''.join(rows)}").tables["queue"]
+    assert without["interval_s"].dropna().tolist() == [60.0, 60.0, 3720.0, 60.0]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_rows_of_disks_below_lines_left_out_are_of_their_own_sample(mark):
+    header = "12:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+    rows = [
+        f"12:0{n}:00 sd{disk} {n}.00 8.00 8.00 8.00 0.10 2.00 1.00 5.00\n"
+        for n in (1, 2, 7, 8)
+        for disk in "ab"
+    ]
+    disk = reading(f"{header}{''.join(rows[:5])}{mark}\n{''.join(rows[5:])}").disk
+    assert disk["interval_s"].dropna().tolist()[-3:] == [60.0] * 3
+
+
+def test_rows_of_vmstat_below_lines_left_out_have_their_own_time():
+    header = "r b swpd free buff cache si so bi bo in cs us sy id wa st UTC\n"
+    rows = [
+        f"1 2 0 90000 1000 50000 0 0 200 31{n} 500 900 7 3 80 10 0 2026-01-01 {clock}\n"
+        for n, clock in enumerate(("00:00:00", "00:00:10", "00:00:20", "00:50:20", "00:50:30"))
+    ]
+    queue = reading(f"{header}{''.join(rows[:3])}[...]\n{''.join(rows[3:])}").tables["queue"]
+    assert queue["interval_s"].tolist() == [10.0] * 5
+    assert queue["time"].dt.strftime("%M:%S").tolist() == ["00:00", "00:10", "00:20", "50:20", "50:30"]
+    assert queue["report"].tolist() == [0, 1, 2, 3, 4]

@@ -289,6 +289,22 @@ def close(found: Walk, state: WalkState, index: int) -> None:
     state.open_from = index
 
 
+def resume(found: Walk, state: WalkState, index: int) -> None:
+    """Let an open table go on below lines left out: its next sample does not begin where the last ended.
+
+    Below a clock for all its rows they are those of other items.
+    """
+    if state.table is None or not (state.is_open and state.has_rows):
+        return
+    layout = state.table.layout
+    if layout.clock == "row" or layout.key is None:
+        close(found, state, index)
+        state.is_resumed, state.open_from, state.has_rows = True, index + 1, False
+        found.elided.append(index)
+        if layout.clock != "row":
+            begin_report(state)
+
+
 def width_of(header: Header | None) -> int:
     """How many tokens a row below a header has."""
     if header is None:
