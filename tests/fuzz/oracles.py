@@ -16,7 +16,7 @@ _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
 """Marks that take no place on a page, and that stand in a number when they were copied from one."""
-_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]")
+_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
     "": 1.0,
@@ -144,9 +144,15 @@ def rows_read(capture: Capture) -> set[Reading]:
 _PLACES = {"source", "host", "time", "clock"}
 
 
-def check_no_other_rows(whole: set[Reading], damaged: Capture) -> None:
-    """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong."""
-    if damaged.notes or any(ledger.counts.get("unread") for ledger in damaged.ledgers):
+def check_no_other_rows(undamaged: tuple[set[Reading], set[str]], damaged: Capture) -> None:
+    """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong.
+
+    `undamaged` are the rows of that one, and what its notes say.
+    """
+    whole, said = undamaged
+    if {note.reason for note in damaged.notes} - said or any(
+        ledger.counts.get("unread") for ledger in damaged.ledgers
+    ):
         return
     # what is printed in parts, each a line with the name at its end, has rows of lines that may change places
     is_in_parts = any(", part " in section.layout for section in damaged.sections)

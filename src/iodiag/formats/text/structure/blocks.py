@@ -212,7 +212,7 @@ class Walk:
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
     elided: list[int] = field(default_factory=list)
-    has_half: bool = False
+    has_am_pm: bool = False
 
     @cached_property
     def _has_hosts(self) -> bool:
