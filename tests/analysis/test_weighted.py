@@ -46,3 +46,18 @@ def test_what_is_made_from_samples_is_looked_up_anew():
 )
 def test_order_by_the_first_key_then_the_next(first, second, are):
     assert _are_sorted([np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)]) is are
+
+
+def test_a_reading_of_a_moment_weighs_the_same_however_long_its_sample():
+    samples = Table.of(
+        pd.DataFrame(
+            {
+                "blocked": [2.0, 2.0, 8.0],
+                "free_change_pages_per_s": [0.0, 0.0, 6.0],
+                "interval_s": [60.0, 60.0, 3600.0],
+            }
+        )
+    )
+    assert weighted.mean(samples, "blocked", "queue") == 4.0
+    # a rate of the same table is of all the time
+    assert weighted.mean(samples, "free_change_pages_per_s", "memory") == pytest.approx(5.806, abs=1e-3)

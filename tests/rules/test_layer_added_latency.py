@@ -210,3 +210,18 @@ def test_a_pinned_rate_over_idle_disks_is_likely_a_limit(report_of, samples, is_
     if is_limit:
         assert "io.max" in told[0].confirm[0]
         assert [f.rule for f in report.findings] == ["layer-added-latency"]
+
+
+@pytest.mark.parametrize(("util", "is_told"), [(0.02, False), (2.0, True)])
+def test_tens_of_thousands_in_flight_while_busy_are_counters_that_contradict_each_other(
+    report_of, util, is_told
+):
+    upper = row(4.1, 3950, 8.0, "w") | {"%util": util}
+    text = iostat([{"dm-0": upper, "sda": row(4.1, 2.0, 8.0, "w")}] * 20)
+    report = report_of(text, CRYPT, rules=[RULE])
+    if is_told:
+        assert only(report).devices == ("dm-0",)
+    else:
+        outcome = silent(report)
+        assert outcome.status == "undetermined"
+        assert "80,950 requests in flight while busy" in outcome.reason

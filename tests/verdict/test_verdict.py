@@ -915,6 +915,67 @@ def test_what_is_in_doubt_is_drawn():
     assert "sda" in {series.name for series in report.series}
 
 
+COUNTERS = (
+    "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+    " 252 0 vda 2000 32 132766 8000 50000 5277 7311292 25000 3 279930 33500 0 0 0 0 10000 500\n"
+    " 252 1 vda1 65 0 520 18 0 0 0 0 0 36 18 0 0 0 0 0 0\n"
+)
+
+
+def test_one_snapshot_of_counters_tells_means_since_boot_and_how_to_get_rates():
+    report = report_of(COUNTERS)
+    assert report.verdict.state == "unknown"
+    assert not report.findings
+    assert "one snapshot of the disks: counters since boot, no rates (vda on average: 4.00 ms per read, " in (
+        report.headline
+    )
+    assert "0.50 ms per write, 0.05 ms per flush, 3 in flight now" in report.headline
+    # a counter of ms may have begun again, and one of busy time above the requests' is no share of time
+    assert "a counter of ms begins again after 49.7 days" in report.headline
+    assert "%" not in report.headline.split("To ")[0].split("`")[0]
+    assert "no disk statistics" not in report.headline
+    # what it says to run is read with its times
+    again = COUNTERS.replace("50000 5277", "50100 5277").replace(" 25000 3", " 25100 3")
+    told = report_of(f"1790000000\n{COUNTERS}1790000010\n{again}")
+    assert "10 writes/s" in told.headline
+
+
+def test_snapshots_without_a_time_between_make_no_rates():
+    assert "and no time between them" in report_of(COUNTERS + COUNTERS).headline
+
+
+def test_counters_of_kernels_without_flushes_tell_none():
+    old = " 8 0 sda 2000 32 132766 8000 50000 5277 7311292 25000 0 27993 33500\n"
+    assert "0.50 ms per write, 0 in flight now" in report_of(old).headline
+
+
+def test_a_mount_with_averages_alone_is_told_with_its_numbers():
+    text = (
+        "nas1:/vol/www mounted on /srv/www:\n\n   op/s\t\trpc bklog\n   0.60 \t   0.00\n"
+        "read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+        "\t\t  0.013 \t  2.150 \t169.751 \t       0 (0.0%) \t 11.500 \t 11.960\n"
+        "write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+        "\t\t  0.100 \t  0.061 \t  0.600 \t       0 (0.0%) \t 97.000 \t120.760\n"
+    )
+    report = report_of(text)
+    assert report.verdict.state == "unknown"
+    assert "/srv/www since its mount: 0.60 operations/s; 0.013 reads/s, 11.50 ms each at the server" in (
+        report.headline
+    )
+    assert "0.100 writes/s, 97.00 ms each at the server" in report.headline
+
+
+def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out():
+    text = (
+        "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+        "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n"
+        "vdb 0.00 0.00 0.31 28.42 627.13 11599.13 0.24 18.50 0.15 17.07\n"
+    )
+    headline = report_of(text).headline
+    assert "627.1 writes/s of 18.5 kB" in headline
+    assert "iostat -xyt 1 60" in headline
+
+
 # streams, and copies from one set of disks to another
 
 WRITTEN = load(950, 8, size=127, reads=0, util=95.0)

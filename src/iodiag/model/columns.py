@@ -44,6 +44,9 @@ PHASE_KEYS = {
 }
 """Columns that the tables of a text have where it has several phases, such as "Before:" and "After:"."""
 
+OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
+"""Families whose columns, but for rates, are readings of a moment: tasks and memory at the sample's end."""
+
 
 def _registry() -> Iterator[tuple[str, tuple[Column, ...]]]:
     """The tables of columns.txt, which says how it is written."""

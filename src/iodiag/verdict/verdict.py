@@ -52,6 +52,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely
+from iodiag.verdict.since_boot import SNAPSHOTS, lack_of_disks, of_mounts, with_snapshots
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -213,7 +214,7 @@ def _of_trouble(
     unnamed = (
         " No rule found the cause."
         if any(view.devices for view in views)
-        else " The capture has no disk statistics."
+        else f" The capture has {lack_of_disks(views)}."
     )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, suspects)):
@@ -388,14 +389,14 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     """Why the capture is not enough, and what to run; not `is_calm` where the CPUs are seen to be spent."""
     averaged = [view for view in views if "disk" in view.average_only]
     known = {name for view in views for name in view.tables}
-    settled_by = _MOUNT_TOOLS.get(next(iter(known)) if len(known) == 1 else "", "iostat -xt 1 60")
+    settled_by = _MOUNT_TOOLS.get(next(iter(known)) if len(known) == 1 else "", "iostat -xyt 1 60")
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            "which say nothing about the present."
+            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
@@ -404,8 +405,10 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         return (
             "This capture is not enough: of the disks it has only averages since boot or over a run"
             f"{_on_average(averaged)}{live}."
-        ), "Capture samples: `iostat -xt 1 60`"
+        ), "Capture samples: `iostat -xyt 1 60`"
     more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
+    if with_snapshots(views):
+        more = f"Take a second snapshot while it is slow: `{SNAPSHOTS}`"
     if loaded := [view for view in views if somebody_waits(view) and view.devices]:
         more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`"
         more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
@@ -508,7 +511,7 @@ def _of_all_disks(views: Sequence[View]) -> str:
     """What a capture shows that names no disk: all disks together (sar -b), and that hardly anybody waits."""
     io = next((io for view in views if (io := view.samples("io")) is not None and io.has("ios_per_s")), None)
     if io is None:
-        return "it has no disk statistics"
+        return f"it has {lack_of_disks(views)}"
     moved = sum(np.nan_to_num(io.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
     values: Values = {"ios": weighted.mean(io, "ios_per_s"), "mb": float(np.mean(moved)) / 1024}
     values |= {"most": float(np.nanmax(io.floats("ios_per_s"))), "samples": len(io)}
@@ -600,7 +603,8 @@ def _why_unknown(views: Sequence[View]) -> str:
                 return f"{waits}, and {_where_requests_are(view)}"
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
-            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
+            starves = f", {say(*found[1:])}" if found else ""
+            return f"{waits}{starves}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]
         names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])

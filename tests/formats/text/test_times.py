@@ -429,3 +429,119 @@ def test_without_a_banner_samples_of_a_few_hundredths_more_tell_the_first_report
     reports = ["1.68 5.18 5.77 1.69 84.92", *rows][skipped:]
     text = "".join(f"{HEADER}sda {row} 0.00 0.00 0.00 0.00 0.00 0.00\n" for row in reports)
     assert reading(text).disk["since_boot"].tolist() == [not skipped] + [False] * (len(reports) - 1)
+
+
+FIRST = "0.41 13.24", "26.21 104.86", "28.63 3076.37", "95.89 14286.49", "44.14 4468.68"
+LATER = "109.50 11710.00", "180.50 20682.00", "127.00 5636.00", "28.50 114.00", "49.50 614.00"
+
+
+def _of_disks(reports, writes):
+    header = "Device            r/s     rkB/s     w/s     wkB/s  r_await  w_await  aqu-sz  %util\n"
+    return "\n".join(
+        header
+        + "".join(
+            f"sd{'abcde'[n]} {reads} {put} 40.00 2.10 3.30 0.40 12.00\n"
+            for n, (reads, put) in enumerate(zip(report, wrote, strict=True))
+        )
+        for report, wrote in zip(reports, writes, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "writes", "above", "since_boot", "intervals"),
+    [
+        # the rates of one later report prove its grid, and the first lies off it
+        (FIRST, ("0.08", "31.31", "292.87", "1261.48", "506.51"), "", [True, False], [None, 2.0]),
+        # the command is another tool's: neither its -d nor its interval are of these rows
+        (
+            FIRST,
+            ("0.08", "31.31", "292.87", "1261.48", "506.51"),
+            "$ pidstat -dy 5 10\n\n[...]\n",
+            [True, False],
+            [None, 2.0],
+        ),
+        # few rates lie off it
+        (("0.41 13.24", *LATER[1:]), ("8.00", "3.00", "29.00", "12.00", "5.50"), "", [False] * 2, [2.0] * 2),
+        # a run of five seconds lies on a grid of its own, a sample of 2.01 s on that of its length
+        (
+            ("0.40 13.20", "26.20 104.80", "28.60 3076.40", "95.80 14286.40", "44.20 4468.60"),
+            ("0.20", "31.40", "292.80", "1261.40", "506.60"),
+            "",
+            [False] * 2,
+            [5.0, 2.0],
+        ),
+        (
+            ("108.46 11710.45", "179.60 20682.09", "126.37 5636.32", "28.36 114.43", "49.25 614.43"),
+            ("3.48", "11.44", "61.69", "7.46", "21.39"),
+            "",
+            [False] * 2,
+            [2.0] * 2,
+        ),
+        # -y leaves the average out
+        (
+            FIRST,
+            ("0.08", "31.31", "292.87", "1261.48", "506.51"),
+            "$ iostat -dxy 2\n\n",
+            [False] * 2,
+            [2.0] * 2,
+        ),
+    ],
+)
+def test_a_first_report_off_the_grid_of_the_one_that_follows(first, writes, above, since_boot, intervals):
+    later = "41.00", "164.50", "275.00", "43.00", "11.50"
+    disk = reading(above + _of_disks((first, LATER), (writes, later))).disk
+    assert disk["since_boot"].tolist()[::5] == since_boot
+    assert [None if np.isnan(s) else s for s in disk["interval_s"].tolist()[::5]] == intervals
+
+
+def test_a_command_of_another_tool_is_no_label_of_rows():
+    command = "$ pidstat -d 2 10\n\n"
+    read = reading(
+        command + _of_disks([LATER], [["1.00"] * 5]) + "\nAnd then:\n" + _of_disks([LATER], [["2.00"] * 5])
+    )
+    assert not read.disk["phase_label"].str.contains("pidstat").any()
+
+
+QUEUES = "00:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+MARKS = [".\n.", "...", "[...]", "snip", "<snip>", "-- snip --", "[ ... snipped ... ]", ": :", "⋮"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_row_below_lines_left_out_is_as_long_as_its_neighbours(mark):
+    rows = [
+        f"{clock}:00 2 140 1.62 2.28 2.30 {n}\n"
+        for n, clock in enumerate(("20:27", "20:28", "20:29", "21:31", "21:32"))
+    ]
+    read = reading(f"{QUEUES}{''.join(rows[:3])}{mark}\n{''.join(rows[3:])}")
+    queue = read.tables["queue"]
+    assert queue["interval_s"].dropna().tolist() == [60.0] * 4
+    assert queue["report"].tolist() == [0, 1, 2, 3, 4]
+    assert queue["blocked"].tolist() == [0, 1, 2, 3, 4]
+    assert read.remarks == "rows are left out here: the time between is in none"
+    # without a mark the collector stood still, and the sample is an average over all of it
+    without = reading(f"{QUEUES}{''.join(rows)}").tables["queue"]
+    assert without["interval_s"].dropna().tolist() == [60.0, 60.0, 3720.0, 60.0]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_rows_of_disks_below_lines_left_out_are_of_their_own_sample(mark):
+    header = "12:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+    rows = [
+        f"12:0{n}:00 sd{disk} {n}.00 8.00 8.00 8.00 0.10 2.00 1.00 5.00\n"
+        for n in (1, 2, 7, 8)
+        for disk in "ab"
+    ]
+    disk = reading(f"{header}{''.join(rows[:5])}{mark}\n{''.join(rows[5:])}").disk
+    assert disk["interval_s"].dropna().tolist()[-3:] == [60.0] * 3
+
+
+def test_rows_of_vmstat_below_lines_left_out_have_their_own_time():
+    header = "r b swpd free buff cache si so bi bo in cs us sy id wa st UTC\n"
+    rows = [
+        f"1 2 0 90000 1000 50000 0 0 200 31{n} 500 900 7 3 80 10 0 2026-01-01 {clock}\n"
+        for n, clock in enumerate(("00:00:00", "00:00:10", "00:00:20", "00:50:20", "00:50:30"))
+    ]
+    queue = reading(f"{header}{''.join(rows[:3])}[...]\n{''.join(rows[3:])}").tables["queue"]
+    assert queue["interval_s"].tolist() == [10.0] * 5
+    assert queue["time"].dt.strftime("%M:%S").tolist() == ["00:00", "00:10", "00:20", "50:20", "50:30"]
+    assert queue["report"].tolist() == [0, 1, 2, 3, 4]

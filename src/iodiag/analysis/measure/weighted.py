@@ -55,6 +55,8 @@ def mean(rows: Table, column: str, family: str = "disk") -> float:
     entry = registry.find(family, column)
     by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
     data, (weights, total) = rows.floats(column), _weights(rows, by)
+    if family in registry.OF_THE_MOMENT and (entry is None or entry.kind != "rate"):
+        weights, total = np.ones(len(data)), float(len(data))
     above = float((data * weights).sum())
     if math.isnan(total + above):
         known = np.flatnonzero(~np.isnan(data))

@@ -21,6 +21,7 @@ from iodiag.formats.text.structure.blocks import CLASS
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account, line_starts, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.model.columns import OF_THE_MOMENT
 from iodiag.model.units import KB_PER_BYTE
 from iodiag.table.table import Floats, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
@@ -47,7 +48,6 @@ _NOT_KEPT = re.compile(
     r"(?:net|int|pkt)/|(?:load avg|sockets|tcp sockets|udp|unix sockets|raw|filesystem|file locks|sysv ipc"
     r"|async|most|interrupts|virtual memory|procs/new|swap/free|memory usage/used)\b"
 )
-_OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
 _CPU = dict(usr="user", sys="system", idl="idle", wai="iowait", hiq="irq", siq="softirq", stl="steal")
 _HOST = {
     ("procs", "run"): ("queue", "run_queue", 1.0),
@@ -224,7 +224,7 @@ def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table
         items.setdefault((meaning.family, meaning.item), {})[meaning.column] = values * meaning.factor
     found = []
     for (family, item), columns in items.items():
-        since_boot = (np.arange(size) == 0) & (family not in _OF_THE_MOMENT)
+        since_boot = (np.arange(size) == 0) & (family not in OF_THE_MOMENT)
         clocks = time, interval.copy(), segment, np.arange(size)
         front = front_columns(source, run.lines, run.host, *clocks, since_boot)
         key = {"cpu": "cpu", "disk": "device"}.get(family)

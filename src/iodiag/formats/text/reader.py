@@ -77,6 +77,10 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     numbers = found.text.numbers
     for tool, index in found.foreign.items():
         yield ParseNote(found.name, int(numbers[index]), f"this is {tool}: it is not read")
+    for index in found.elided:
+        yield ParseNote(
+            found.name, int(numbers[index]), "rows are left out here: the time between is in none"
+        )
     for rows in all_rows:
         block = found.blocks[int(rows.block[0])]
         line = int(numbers[block.header])

@@ -25,6 +25,7 @@ delay of the kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -72,6 +73,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.clear(reason, upper.name)
         elif isinstance(layer, str):
             yield RULE.undetermined(layer, upper.name)
+        elif (held := _held_while_busy(layer)) > MOST_IN_FLIGHT:
+            text = "{held:.0f} requests in flight while busy, which no device holds: its counters disagree"
+            yield RULE.undetermined(say(text, {"held": held}), upper.name)
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
             reason = "slower than the disks below it, but over too few requests; capture for longer"
             yield RULE.undetermined(reason, upper.name)
@@ -85,6 +89,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not judged:
         reason = "no device that stands on others was seen with its disks and their latencies"
         yield RULE.not_applicable(reason, missing=("topology",))
+
+
+MOST_IN_FLIGHT = 10_000.0
+"""Requests that a device holds at most, as it does of a hundred queues of a hundred."""
+
+
+def _held_while_busy(layer: Layer) -> float:
+    """The requests in flight while the upper device is busy; NaN where its counters do not tell."""
+    util = weighted.mean(layer.rows, "util")
+    return weighted.mean(layer.rows, "depth") / util if util > 0 else math.nan
 
 
 def _may_be_flushes(layer: Layer) -> bool:

@@ -403,7 +403,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
         faults = weighted.mean(paging, "major_faults_per_s")
         if faults >= limits.major_faults:
             yield 1, cite(paging, "{faults} page faults/s had to wait for the disk", {"faults": faults})
-    if queue is not None and (tasks := weighted.mean(queue, "blocked")) >= 1:
+    if queue is not None and (tasks := weighted.mean(queue, "blocked", "queue")) >= 1:
         yield 1, cite(queue, "{blocked} tasks were blocked on I/O", {"blocked": tasks}, worst="blocked")
     if (
         pressure is not None

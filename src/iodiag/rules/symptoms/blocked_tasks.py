@@ -80,7 +80,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     cpu = view.cpu_all
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
-        values: Values = {"waiting": weighted.mean(rows, "waiting"), "samples": len(queue)}
+        values: Values = {"waiting": weighted.mean(rows, "waiting", "queue"), "samples": len(queue)}
         yield RULE.undetermined(say(text, values))
     elif is_direct and len(rows) and _is_moment(view, rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
@@ -107,7 +107,7 @@ def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
-    mean = weighted.mean(rows, "waiting")
+    mean = weighted.mean(rows, "waiting", "queue")
     waits = list(_iowait(view, rows, limits))
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
@@ -116,7 +116,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
-    is_crowd = weighted.mean(all_rows, "waiting") >= crowd(view)
+    is_crowd = weighted.mean(all_rows, "waiting", "queue") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
     is_cost = is_direct and (is_crowd or (is_lasting and waits))
     severity: Severity = "warning" if is_cost else "notice"
@@ -470,7 +470,7 @@ def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
             return
         slowest = max(slowest, weighted.mean(part, "latency_ms"))
     depth = sum(weighted.mean(part, "depth") for _, part in used)
-    if slowest > 0 and depth >= limits.served * weighted.mean(rows, "waiting"):
+    if slowest > 0 and depth >= limits.served * weighted.mean(rows, "waiting", "queue"):
         text = "requests are answered in {latency} ms: the tasks ask for much, and the devices keep up"
         yield cite(stacked([part for _, part in used]), text, {"latency": slowest}, weighs="against")
 

@@ -196,7 +196,7 @@ class Walk:
     `singles` are blocks in the order in which the walk closed them, `repeats` those that it took together,
     `blocks` all of them.
     `phases` are the labels of its phases. `loose` are lines of numbers without a header; `foreign` tells
-    which other system's tool stands where.
+    which other system's tool stands where, `elided` where somebody left rows out.
     """
 
     text: Text
@@ -211,6 +211,7 @@ class Walk:
     phases: list[str] = field(default_factory=list)
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
+    elided: list[int] = field(default_factory=list)
     has_am_pm: bool = False
 
     @cached_property

@@ -182,7 +182,10 @@ def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     is_other_run &= origin.command is not None and not origin.command.when  # `watch` runs it again
     is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
     if not found.phases or is_other_run or is_other:
-        found.phases.append(label_of(found, said, origin.command))
+        # the command of another tool is not the one that printed these rows
+        tool = origin.command.tool if origin.command else ""
+        is_own = state.table is not None and state.table.layout.format.startswith(tool)
+        found.phases.append(label_of(found, said, origin.command if is_own else None))
         state.phase_words = words
 
 
@@ -284,6 +287,22 @@ def close(found: Walk, state: WalkState, index: int) -> None:
             )
         )
     state.open_from = index
+
+
+def resume(found: Walk, state: WalkState, index: int) -> None:
+    """Let an open table go on below lines left out: its next sample does not begin where the last ended.
+
+    Below a clock for all its rows they are those of other items.
+    """
+    if state.table is None or not (state.is_open and state.has_rows):
+        return
+    layout = state.table.layout
+    if layout.clock == "row" or layout.key is None:
+        close(found, state, index)
+        state.is_resumed, state.open_from, state.has_rows = True, index + 1, False
+        found.elided.append(index)
+        if layout.clock != "row":
+            begin_report(state)
 
 
 def width_of(header: Header | None) -> int:

@@ -34,6 +34,7 @@ from iodiag.formats.text.structure.open_table import (
     leave_words,
     next_line,
     open_header,
+    resume,
     suspend,
     take_numbers,
     width_of,
@@ -53,7 +54,11 @@ _COMMENT = re.compile(_CLOCK + r"COM\s")
 _DECORATION = re.compile(
     r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
 )
-_ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|skipped)[\])>]?", re.I)
+_ELLIPSIS = re.compile(
+    r"[-~*=\[(<\s]*(?:[.:⋮…](?: ?[.:⋮…])*|(?:\.{3}|…)?\s?(?:snip(?:ped)?|cut|skipped|omitted)\s?(?:\.{3}|…)?)"
+    r"[-~*=\])>\s]*",
+    re.I,
+)
 
 
 def walk(text: Text, name: str) -> Walk:
@@ -122,11 +127,12 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
     is_digit = words[0][0].isdigit()
     if is_digit and _mark_in_rows(found, state, index, line):
         return True
-    if len(words) <= 3 and _ELLIPSIS.fullmatch(line.strip()):
+    if len(words) <= 5 and _ELLIPSIS.fullmatch(line.strip()):
         is_first = not found.singles or found.singles[-1].origin.index != found.origins[-1].index
         if state.table is None or (is_first and not state.has_rows):
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
         leave_words(state, index)
+        resume(found, state, index)
         return True
     if not is_digit and (banner := _banner(found, state, index, line)):
         rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""

@@ -33,7 +33,7 @@ _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
 _TELLING = 100.0
-_FEWEST_OFF = 2
+_FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
 _SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
 
@@ -157,7 +157,8 @@ def lengths_of(
     """
     is_timed = len(ends) > 1 and not np.isnan(ends).any()
     if stretches is None or stretches.phase[0] == stretches.phase[-1]:
-        return _lengths_by_clock(ends) if is_timed else np.full(len(ends), _length(stated, groups))
+        lengths = _lengths_by_clock(ends) if is_timed else np.full(len(ends), _length(stated, groups))
+        return lengths if is_timed or stated is not None else _with_own_first(lengths, groups)
     lengths = np.full(len(ends), np.nan)
     phases = list(runs(stretches.phase))
     if is_timed:
@@ -169,6 +170,15 @@ def lengths_of(
     for run in phases:
         if np.isnan(lengths[run]).all():
             lengths[run] = _length(stated, groups, stretches.report[run])
+    return lengths if is_timed or stated is not None else _with_own_first(lengths, groups)
+
+
+def _with_own_first(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
+    """The lengths, with that of the first report by its own grid where it lies off that of the others."""
+    first = _rates(groups, is_first=True)
+    own = _clock.grid_interval(first)
+    if not (np.isnan(own) or np.isnan(lengths[0]) or _is_on_grid(first, lengths[0])):
+        lengths[0] = own
     return lengths
 
 
@@ -272,17 +282,20 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
         return True
     later = _rates(groups, is_first=False)
     usual = _clock.grid_interval(later)
+    is_single = _later(groups) < 2
     if np.isnan(usual):  # each sample may be some hundredths longer than the others
         usual = _clock.usual_grid(later, _reports_of_rates(groups))
-    if np.isnan(usual) or _later(groups) < 2:
+    if np.isnan(usual) or (is_single and len(np.unique(later[later > 0])) < _FEWEST_OF_ONE):
         return False
     first = np.unique(_rates(groups, is_first=True))
     first = first[first > 0]
-    # a sample of a few hundredths more or less lies on the grid of its own length
-    if any(_is_on_grid(first, length) for length in _like(usual)):
+    # a sample of another length, or of a few hundredths more or less, lies on the grid of its own
+    is_sample = not np.isnan(_clock.grid_interval(first))
+    if is_sample or any(_is_on_grid(first, length) for length in _like(usual)):
         return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
-    return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+    fewest = _FEWEST_OF_ONE if is_single else _FEWEST_OFF
+    return bool(is_off.sum() >= fewest and is_off.mean() >= 0.5)
 
 
 def _like(usual: float) -> Floats:

@@ -18,6 +18,7 @@ from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
 from iodiag.formats.text.times.report_times import Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
+from iodiag.model.columns import OF_THE_MOMENT
 from iodiag.table.table import Bools, Floats, Ints, repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
@@ -28,8 +29,6 @@ _TOTALS = {
     f"{unit}_{way}": f"{unit}_{way}/s" for unit in ("kB", "MB", "GB", "Blk") for way in ("read", "wrtn")
 }
 _HARDLY_IDLE = 10.0
-OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
-"""Tables of vmstat's first row that no average stands in: tasks and memory are those of the moment."""
 
 
 @dataclass
@@ -86,7 +85,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
         elif rows.layout.clock == "row":
             # rows below something else or other words begin a new stretch: the time between is unknown
             stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
-            _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
+            _by_row(found, rows, timing, order, calendar_of[rows.block], stretch)
         elif rows.layout.clock == "tail":
             _by_tail(rows, timing)
         else:
@@ -102,7 +101,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
         numbers = sorted({number for _, t in group for number in distinct_sorted(t.segment)})
         for alike in _alike(numbers, kinds, is_clocked=group[0][0].layout.clock == "row"):
-            parts = [_Part.of(r, timing, phase_of[r.block], alike[0], alike[-1]) for r, timing in group]
+            parts = [_Part.of(r, timing, gap_of[r.block], alike[0], alike[-1]) for r, timing in group]
             parts = [part for part in parts if part.size]
             if len(alike) > 1 or kinds[alike[0]][1].is_below_clock:
                 _finish_runs(found, {number: kinds[number][0] for number in alike}, parts, order)
@@ -232,12 +231,12 @@ def distinct_sorted(numbers: Ints) -> list[int]:
     return [int(numbers[run.start]) for run in runs(numbers)]
 
 
-def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
+def _by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
     places = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
     if not len(places):
         return
-    samples = slice_if_contiguous(places)
+    blocks, samples = found.blocks, slice_if_contiguous(places)
     # the rows of a sample stand together, and one of them tells the time of all
     block, shown = rows.block[samples], rows.seconds[samples]
     is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
@@ -263,6 +262,10 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run], timing.is_of_twelve)
     _begin_anew(of_headers, block, shown, interval)
+    is_known = ~np.isnan(interval)
+    if is_known.any():  # what was left out above a row is not in it
+        is_below = np.isin(blocks.first[block], np.array(found.elided, dtype=np.int64) + 1)
+        interval[is_below & ~is_known] = np.median(interval[is_known])
     own = np.cumsum(is_first) - 1
     timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
@@ -628,8 +631,10 @@ def _begins_at_boot(
     own = origin.command if is_own_command else None
     # without an interval there is no other report, whatever was left out
     is_lone = own is not None and not (own.interval_s or own.is_excerpt) and _report_times.is_alone(groups)
-    if (origin.is_elided and not is_lone) or (own and own.has_flag("y")):
+    if own and own.has_flag("y"):
         return False
+    if origin.is_elided and not is_lone:
+        return _report_times.must_be_since_boot(groups)
     if first_report == "since boot under its clock":
         # with an interval, the first report is its first interval; without, its clock is the header's
         first = found.blocks[parts[0].rows.block[parts[0].where.start]]

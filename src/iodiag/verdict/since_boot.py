@@ -1,0 +1,66 @@
+"""What totals since boot and averages since a mount tell where a capture has nothing else: never trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.view.view import View
+
+SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
+"""Two snapshots with the times that make rates of them."""
+
+_WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
+
+
+def with_snapshots(views: Sequence[View]) -> list[View]:
+    """The views that have counters of disks of which no rates were made."""
+    return [view for view in views if not view.devices and view.samples("disk_counters") is not None]
+
+
+def lack_of_disks(views: Sequence[View]) -> str:
+    """What a capture has of its disks where it has no samples of any, as the object of a sentence.
+
+    A counter of milliseconds has 32 bits and says nothing of how often it began again.
+    """
+    counters = next((view.samples("disk_counters") for view in with_snapshots(views)), None)
+    if counters is None:
+        return "no disk statistics"
+    if len(np.unique(counters.floats("report"))) > 1:
+        return "snapshots of the disks' counters, and no time between them, which would make rates"
+    text = "one snapshot of the disks: counters since boot, no rates"
+    requests = np.nansum([counters.floats("reads"), counters.floats("writes")], axis=0)
+    # a disk stands above its partitions, which have no more requests
+    at = int(np.argmax(requests))
+    if requests[at] <= 0:
+        return text
+    one = counters[at : at + 1]
+    values: Values = {"name": str(one["device"][0]), "now": float(one.floats("in_flight")[0])}
+    parts = []
+    for counted, each in _WAYS:
+        count, spent = float(one.floats(counted)[0]), float(one.floats(f"{each}_ms")[0])
+        if count > 0 and not np.isnan(spent):
+            parts.append(f"{{{each}:.2f}} ms per {each}")
+            values[each] = spent / count
+    parts += ["{now:.0f} in flight now"] if not np.isnan(values["now"]) else []
+    wraps = "; a counter of ms begins again after 49.7 days of waiting" if len(parts) > 1 else ""
+    return say(f"{text} ({{name}} on average: {', '.join(parts)}{wraps})", values)
+
+
+def of_mounts(views: Sequence[View]) -> str:
+    """What the NFS mount that was asked most did on average since it was mounted; empty without one."""
+    mounts = next((found for view in views if (found := view.samples("nfs_mounts")) is not None), None)
+    if mounts is None:
+        return ""
+    asked = np.nansum([mounts.floats("reads_per_s"), mounts.floats("writes_per_s")], axis=0)
+    one = mounts[int(np.argmax(asked)) :][:1]
+    values: Values = {"name": str(one["mount"][0]), "ops": float(one.floats("ops_per_s")[0])}
+    text = "{name} since its mount: {ops:.2f} operations/s"
+    for way in ("read", "write"):
+        rate, trip = (float(one.floats(f"{way}{name}")[0]) for name in ("s_per_s", "_round_trip_ms"))
+        if trip > 0:
+            text += f"; {{{way}s:.3f}} {way}s/s, {{{way}:.2f}} ms each at the server"
+            values |= {f"{way}s": rate, way: trip}
+    return f" ({say(text, values)})"
