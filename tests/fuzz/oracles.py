@@ -16,7 +16,7 @@ _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
 """Marks that take no place on a page, and that stand in a number when they were copied from one."""
-_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]")
+_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
     "": 1.0,
