@@ -372,3 +372,60 @@ def test_sar_shows_a_host_that_waits_without_vmstat(report_of):
         "The disks slow the host down: 5,000 kB/s are read and 400 kB/s written"
     )
     assert any("100 kB/s of it is swap" in item.text for item in finding.evidence)
+
+
+PLAIN = """\
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+           4.00    0.00    3.00   {iowait:.2f}    0.00   {idle:.2f}
+
+Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn
+sdb               1.00         8.00         0.00          8          0
+sda        {rate:11.2f} {kb:12.2f}         0.00      48000          0
+
+"""
+
+
+def plain(rates, iowait=83.0, size=16.0):
+    """The plain report of iostat, which shows neither latency nor a queue."""
+    return "".join(PLAIN.format(iowait=iowait, idle=93 - iowait, rate=rate, kb=size * rate) for rate in rates)
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((3012, 2996, 3001), "give or take 0.2 %: a rate limit may hold it (3,000 IOPS is the limit of"),
+        ((3012, 2996), "sda completes 3,004 requests/s of 16.0 kB."),
+        ((2996, 2012, 3001), "sda completes 2,670 requests/s of 16.0 kB."),
+        ((142, 141, 142), "sda completes 141.7 requests/s of 16.0 kB."),
+    ],
+    ids=["a limit's number", "two samples", "not flat", "no more than seeks"],
+)
+def test_devices_without_times_are_told_beside_iowait(report_of, rates, said):
+    report = report_of(plain(rates))
+    assert said in only(report).summary
+    assert report.verdict.state == "open"
+
+
+def test_devices_without_times_and_iowait_are_no_symptom(report_of):
+    assert only(report_of(plain((142, 141, 142), iowait=3.0))) is None
+
+
+def test_all_disks_together_are_told_beside_iowait(report_of):
+    text = """\
+02:10:01 PM     CPU     %user     %nice   %system   %iowait    %steal     %idle
+02:20:01 PM     all      1.00      0.00      1.00     25.00      0.00     73.00
+02:30:01 PM     all      1.00      0.00      1.00     25.00      0.00     73.00
+
+02:10:01 PM       tps      rtps      wtps   bread/s   bwrtn/s
+02:20:01 PM    112.00      0.00    112.00      0.00   1792.00
+02:30:01 PM    110.00      0.00    110.00      0.00   1760.00
+"""
+    assert "all disks together complete 111 requests/s of 8.0 kB" in only(report_of(text)).summary
+
+
+@pytest.mark.parametrize(("cached", "is_told"), [(120_000, True), (900_000, False)])
+def test_a_page_cache_smaller_than_what_is_read_in_a_second_is_told(report_of, cached, is_told):
+    row = {"b": 30, "bi": 180_000, "sy": 30, "wa": 70, "free": 200_000, "cache": cached}
+    finding = only(report_of(vmstat([row] * 4), rules=[RULE]))
+    assert ("less than is read in a second" in finding.summary) == is_told
+    assert ("grep workingset_refault /proc/vmstat" in finding.confirm) == is_told

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import iostat, vmstat
+from writers.captures import iostat, mpstat, vmstat
 
 RULE = "cpu-exhausted"
 OUT = {"r": 9, "us": 34, "sy": 66, "id": 0, "wa": 0}
@@ -129,3 +129,18 @@ def test_busy_cpus_are_never_no_visible_trouble(report_of):
     report = report_of(iostat([{"sda": row}], shares))
     assert "No trouble is visible" not in report.headline
     assert report.headline.startswith("The CPUs are 89 % busy.")
+
+
+@pytest.mark.parametrize(
+    ("last", "is_told"),
+    [((0.0, 1.0, 99.0), True), ((0.0, 60.0, 40.0), False), ((90.0, 0.0, 10.0), False)],
+    ids=["interrupts", "a task in the kernel", "a program"],
+)
+@pytest.mark.parametrize(("calm", "is_half"), [(0, True), (2, True), (4, False)])
+def test_one_cpu_full_of_interrupts_is_told_however_idle_the_others(report_of, last, is_told, calm, is_half):
+    report = report_of(mpstat([last] * 3 + [(2.0, 6.0, 4.0)] * calm))
+    finding = only(report)
+    assert (finding is not None) == (is_told and is_half)
+    if finding:
+        assert "CPU 3 spends 99 % of its time in interrupts" in finding.summary
+        assert report.verdict.state == "elsewhere"

@@ -65,3 +65,25 @@ def test_a_ratio_by_chance_does_not_fire(report_of):
         + [{"sda": READS | DISCARDS | {"r_await": wait}} for wait in waits]
     )
     assert only(report_of(text, rules=[RULE])) is None
+
+
+FULL = {"d/s": 13.0, "dkB/s": 3e6, "d_await": 940.0, "w/s": 20.0, "wkB/s": 160.0, "w_await": 400.0}
+FULL |= {"aqu-sz": 20.2, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [({}, True), ({"d/s": 1.0}, False), ({"%util": 60.0}, False), ({"w/s": 200.0, "aqu-sz": 92.2}, False)],
+    ids=["most in flight", "too few to know", "idle at times", "writes are most"],
+)
+def test_discards_that_fill_a_device_are_a_cost(report_of, changes, is_told):
+    finding = only(report_of(iostat([{"sda": FULL | changes}] * 2), rules=[RULE]))
+    assert (finding is not None and finding.severity == "warning") == is_told
+    if is_told:
+        assert "12.22 of 20.2" in finding.summary
+        assert "writes take up to 400 ms meanwhile" in finding.summary
+
+
+def test_a_device_that_discards_fill_is_not_called_saturated_first(report_of):
+    report = report_of(iostat([{"sda": FULL}] * 2))
+    assert report.verdict.rule == RULE

@@ -390,3 +390,12 @@ def test_disks_busy_for_longer_with_as_many_bytes_are_a_possible_finding(report_
     if is_told:
         assert report.verdict.state == "open"
         assert "Smaller requests, or slower disks" in report.headline
+
+
+def test_a_slow_leg_of_a_mirror_is_told_before_the_commits_that_wait_for_it(report_of):
+    def writes(wait):
+        row = {"w/s": 100.0, "wkB/s": 1240.0, "wrqm/s": 210.0, "w_await": wait, "aqu-sz": wait / 10}
+        return row | {"%util": wait * 10}
+
+    report = report_of(iostat([{"sda": writes(9.8), "sdb": writes(2.1)}]))
+    assert (report.verdict.rule, report.verdict.devices) == (RULE, ("sda",))

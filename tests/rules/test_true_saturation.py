@@ -602,3 +602,10 @@ def test_the_slowest_sample_is_told_where_the_level_is_far_quicker(run, waits, i
     (finding,) = found(run("\n".join(MEAN_ONLY + row for row in rows)))
     assert (f"{max(waits)} ms in its slowest sample" in finding.summary) == is_told
     assert any("its slowest sample takes" in one.text for one in finding.evidence) == is_told
+
+
+@pytest.mark.parametrize(("wait", "is_told"), [(1800.0, True), (700.0, False)])
+def test_the_direction_that_waits_far_longer_is_told_however_few_its_requests(run, wait, is_told):
+    row = {"r/s": 3.0, "rkB/s": 24.0, "r_await": wait, "w/s": 220.0, "wkB/s": 2200.0, "w_await": 624.0}
+    (finding,) = found(run(iostat([{"sda": row | {"aqu-sz": 142.0, "%util": 100.0}}])))
+    assert ("its 3 reads/s take 1.8 s" in finding.summary) == is_told

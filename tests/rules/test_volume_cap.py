@@ -376,3 +376,8 @@ def test_as_much_in_requests_of_quite_another_size_is_a_limit_of_throughput(
     assert ("throughput is what is limited" in outcome.reason) == is_told
     told = [e.text for f in report.findings for e in f.evidence]
     assert any("throughput is what is limited" in text for text in told) == is_told
+
+
+@pytest.mark.parametrize(("rate", "is_told"), [(20, False), (90, False), (300, True)])
+def test_a_small_number_is_round_by_chance_in_one_sample(run, rate, is_told):
+    assert bool(found(run(iostat([{"vda": held(rate, 40)}])))) == is_told

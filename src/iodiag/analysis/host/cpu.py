@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.view.view import View
-from iodiag.table.table import Mask, Table
+from iodiag.analysis.view.view import View, report_numbers
+from iodiag.table.table import Mask, Table, numbered
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class CpuShares:
         return self.idle + self.iowait
 
     @property
-    def is_held(self) -> bool:
+    def is_io_bound(self) -> bool:
         """Whether the host has no time but for work and for waiting, and mostly waits."""
         return self.iowait >= HELD_PCT and self.idle <= NO_IDLE_PCT
 
@@ -146,4 +147,35 @@ def run_queue_bursts(view: View) -> RunQueueBursts | None:
         crowded=100 * float((counts >= max(least, 2)).mean()),
         crowd=least,
         dispersion=float(counts.var() / counts.mean()),
+    )
+
+
+def fullest_cpu(view: View) -> Table | None:
+    """The rows of all CPUs together, with the CPU that is busiest in the kernel; None where none is shown.
+
+    Of that CPU: `full` and `interrupts` in % of its time, its `number` (-1 without one) and `line`; `busy` is
+    the share of all CPUs together.
+    """
+    cpu, together = view.samples("cpu"), view.cpu_all
+    if cpu is None or together is None:
+        return None
+    each = cpu[np.asarray(cpu["cpu"] != "all")]
+    if len(numbered(each["cpu"])[1]) < 2:
+        return None
+    (keys,) = report_numbers(each)
+    order = np.lexsort((np.nan_to_num(each.floats("system_pct")), keys))
+    last = order[np.append(keys[order][1:] != keys[order][:-1], True)]
+    own, other = paired(together, each[last])
+    if not len(own):
+        return None
+    of_cpu = each[last[other]]
+    interrupts = np.nan_to_num(of_cpu.floats("irq_pct")) + np.nan_to_num(of_cpu.floats("softirq_pct"))
+    rows = together[own]
+    busy = 100 - rows.floats("idle_pct") - np.nan_to_num(rows.floats("iowait_pct"))
+    return rows.with_columns(
+        full=of_cpu.floats("system_pct"),
+        interrupts=interrupts,
+        busy=busy,
+        number=np.array([float(name) if name.isdigit() else -1 for name in of_cpu["cpu"]]),
+        line=of_cpu["line"],
     )

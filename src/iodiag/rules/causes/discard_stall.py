@@ -1,7 +1,8 @@
 """Discards (TRIM) hold up other requests.
 
 What it detects: reads or writes that take twice as long in samples with discards as in samples
-without, by more than chance; or discards that themselves take 50 ms and more.
+without, by more than chance; discards that fill a device, as most of what is in flight on it while it is
+never idle; or discards that themselves take 50 ms and more.
 
 Why it matters: many drives serve discards one at a time and let everything else wait.
 
@@ -20,13 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
-from iodiag.analysis.states.service_times import is_felt
+from iodiag.analysis.states.service_times import is_felt, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Mask, Table
+from iodiag.model.units import KB_PER_MB
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
+from iodiag.table.table import Floats, Mask, Table
 
 DRAWS = 2000
 SEED = 0
@@ -64,7 +67,11 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
     held_up = worst is not None and worst.ratio >= limits.ratio and worst.chance < limits.chance
     wait = weighted.mean(rows, "discard_await_ms")
     total = float((rows.floats("discards_per_s") * weighted.lengths(rows)).sum())
-    is_slow = wait >= limits.discard_ms and total >= limits.discards
+    # what few of them take is known less well
+    is_slow = wait * (1 - min(relative_error(total), 1)) >= limits.discard_ms
+    filled = rows[_is_filled(rows, limits)] if is_slow else rows[:0]
+    if not held_up and len(filled):
+        return _of_full(series, filled)
     if not held_up and not is_slow:
         if contrasts:
             return RULE.clear("reads and writes take as long beside discards as without them", series.name)
@@ -87,6 +94,49 @@ def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Con
     shuffled = (random.permutation(pooled) for _ in range(DRAWS))
     as_large = sum(draw[:first].mean() - draw[first:].mean() >= seen for draw in shuffled)
     return Contrast(direction, within, without, (as_large + 1) / (DRAWS + 1))
+
+
+def _held(rows: Table) -> Floats:
+    """How many discards are in flight, by their rate and latency."""
+    return rows.floats("discards_per_s") * rows.floats("discard_await_ms") / 1000
+
+
+def _is_filled(rows: Table, limits: Limits) -> Mask:
+    """The samples without idle time in which most of what is in flight are discards."""
+    is_full = rows.floats("util") >= limits.full / 100
+    return np.asarray(is_full & (_held(rows) >= rows.floats("depth") / 2))
+
+
+def _of_full(series: DeviceSeries, rows: Table) -> Finding:
+    held, depth = float(_held(rows).mean()), weighted.mean(rows, "depth")
+    values: Values = {"device": series.name, "count": len(rows), "samples": len(series.samples)}
+    values |= {
+        "rate": weighted.mean(rows, "discards_per_s"),
+        "await": weighted.mean(rows, "discard_await_ms"),
+    }
+    values |= {"mb": weighted.mean(rows, "discard_kb_per_s") / KB_PER_MB, "held": held, "depth": depth}
+    values["util"] = weighted.mean(rows, "util_pct")
+    text = "{rate}/s, {mb:.0f} MB/s, take {await:ms} each and are {held} of {depth} requests in flight"
+    often = in_samples(len(series.samples))
+    others = [
+        cite(rows, f"{way}s take up to {{most:ms}} meanwhile", {"most": most}, worst=f"{way}_await_ms")
+        for way in ("read", "write")
+        if (most := float(np.nan_to_num(rows.floats(f"{way}_await_ms")).max())) > 0
+    ]
+    return RULE.finding(
+        severity="warning",
+        confidence="medium",
+        **scope(rows, series.name),
+        title="Discards fill the device",
+        summary=say(
+            f"Discards fill {{device}}: {text}; it is {{util:.0f}} % busy, {often}"
+            + "".join("; " + item.text for item in others)
+            + ".",
+            values,
+        ),
+        evidence=(cite(rows, text, values, worst="discard_await_ms"), *others),
+        refutes=("the same latencies while nothing is discarded",),
+    )
 
 
 def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float) -> Finding:
@@ -132,7 +182,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
 
 RULE = Rule(
     id="discard-stall",
-    explains=("symptom",),
+    explains=SYMPTOMS_AND_SATURATION,
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",
     remedy=(
@@ -150,7 +200,7 @@ RULE = Rule(
             5, "samples", "with reads or writes on either side", "below it 1 % cannot be reached"
         ),
         "discard_ms": Threshold(50, "ms", "latency of a slow discard", "judgement: slower than any seek"),
-        "discards": Threshold(50, "discards", "that a mean needs", "the mean of 50 waits is good to 14 %"),
+        "full": Threshold(95, "%", "busy time of a device that discards fill", "judgement: no idle time"),
     },
     confirm=("findmnt -O discard", "systemctl list-timers fstrim.timer", "lsblk -D /dev/DEVICE"),
     references=("https://man7.org/linux/man-pages/man8/fstrim.8.html",),

@@ -26,14 +26,15 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import scope
-from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.precedence import WAITING
-from iodiag.table.table import Table, numbered
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
+from iodiag.table.table import Table
 
 _SAME_RATE = 0.05
 """A rate outside of the full CPU's samples this near to that in them is held by something else."""
@@ -55,7 +56,7 @@ class _Pace:
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding: the device that most requests wait at while one CPU is full."""
-    shares = _fullest(view)
+    shares = fullest_cpu(view)
     if shares is None:
         reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
         yield RULE.not_applicable(reason, missing=("cpu",))
@@ -76,33 +77,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(why_not, pace.series.name)
     else:
         yield _finding(pace, rows, limits)
-
-
-def _fullest(view: View) -> Table | None:
-    """The rows of all CPUs together, with the CPU that is busiest in the kernel; None where none is shown."""
-    cpu, together = view.samples("cpu"), view.cpu_all
-    if cpu is None or together is None:
-        return None
-    each = cpu[np.asarray(cpu["cpu"] != "all")]
-    if len(numbered(each["cpu"])[1]) < 2:
-        return None
-    (keys,) = report_numbers(each)
-    order = np.lexsort((np.nan_to_num(each.floats("system_pct")), keys))
-    last = order[np.append(keys[order][1:] != keys[order][:-1], True)]
-    own, other = paired(together, each[last])
-    if not len(own):
-        return None
-    of_cpu = each[last[other]]
-    interrupts = np.nan_to_num(of_cpu.floats("irq_pct")) + np.nan_to_num(of_cpu.floats("softirq_pct"))
-    rows = together[own]
-    busy = 100 - rows.floats("idle_pct") - np.nan_to_num(rows.floats("iowait_pct"))
-    return rows.with_columns(
-        full=of_cpu.floats("system_pct"),
-        interrupts=interrupts,
-        busy=busy,
-        number=np.array([float(name) if name.isdigit() else -1 for name in of_cpu["cpu"]]),
-        line=of_cpu["line"],
-    )
 
 
 def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _Pace | None:
@@ -187,7 +161,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 
 RULE = Rule(
     id="one-cpu-bound",
-    explains=(*WAITING, "latency-above-baseline", "queue-limit"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",
     remedy=(

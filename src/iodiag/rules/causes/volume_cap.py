@@ -59,7 +59,7 @@ from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
@@ -182,8 +182,10 @@ def _holds(view: View, series: DeviceSeries, top: Plateau, demand: Mask, limits:
         if is_virtual(series)
         else top.is_exact and (count > 1 or _is_once(view, series, top, limits))
     )
-    # one sample shows no constancy: its number must be a step of limits, of what requests of its size use up
-    is_limit &= count > 1 or (_fits(top, limits) and (top.is_exact or top.is_step))
+    # one sample shows no constancy: its number must be a step of limits, of what requests of its size use up;
+    # one in six whole numbers of two digits is round
+    is_large = top.is_bytes or top.rate >= limits.least_number
+    is_limit &= count > 1 or (_fits(top, limits) and is_large and (top.is_exact or top.is_step))
     # a layer has no limit of its own, and a delay of one makes numbers as round
     if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
@@ -406,7 +408,7 @@ def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
 
 RULE = Rule(
     id="volume-cap",
-    explains=WAITING,
+    explains=SYMPTOMS_AND_SATURATION,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(
@@ -435,6 +437,12 @@ RULE = Rule(
         "same": Threshold(0.3, "%", "spread at which two rates are one number", "counts of a second: 3 %"),
         "once": Threshold(
             0.1, "%", "distance from such a number in one sample, and of two rates that are one", "1 in 80"
+        ),
+        "least_number": Threshold(
+            100,
+            "IOPS",
+            "least number that one sample shows to be a limit's",
+            "1 in 60 is round; below, 1 in 6",
         ),
         "few": Threshold(3, "samples", "samples that show a flat top by their spread", "two are no level"),
         "asked": Threshold(1.1, "x", "range of the queue or of the sizes that is a change", "judgement"),

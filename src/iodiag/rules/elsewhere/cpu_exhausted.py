@@ -4,6 +4,7 @@ What it detects: at most 5 % idle and 5 % iowait while user and system work take
 is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
 on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
 samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves.
+One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -23,7 +24,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import rows_at
+from iodiag.analysis.host.blocked_tasks import rows_at
+from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -53,6 +55,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             often = "on average" if "cpu" in view.average_only else "at most"
             reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
             yield RULE.undetermined(reason)
+        elif full := _of_interrupts(view, limits):
+            yield full
         elif one := _one_full(view, cpu, limits):
             yield RULE.undetermined(one)
         else:
@@ -68,6 +72,37 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
+
+
+def _of_interrupts(view: View, limits: Limits) -> Finding | None:
+    """That one CPU spends all its time in interrupts, most of the time, while the others have time left."""
+    shares = fullest_cpu(view)
+    if shares is None or "cpu" in view.average_only:
+        return None
+    rows = shares[(shares.floats("full") >= limits.full) & (shares.floats("interrupts") >= limits.full)]
+    if not len(rows) or 2 * len(rows) < len(shares):
+        return None
+    numbers = {int(number) for number in rows.floats("number")}
+    values: Values = {"which": f"CPU {min(numbers)}" if len(numbers) == 1 else "One CPU at a time"}
+    values |= {name: float(rows.floats(name).mean()) for name in ("full", "interrupts", "busy")}
+    values |= {"count": len(rows), "samples": len(shares)}
+    text = "{which} spends {interrupts:.0f} % of its time in interrupts, {full:.0f} % in the kernel, while "
+    text += f"all CPUs together are {{busy:.0f}} % busy, {in_samples(len(shares))}"
+    return RULE.finding(
+        severity="warning",
+        confidence="high" if len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
+        title="One CPU is full of interrupts",
+        summary=say(text + ".", values),
+        evidence=(cite(rows, text, values, worst="full"),),
+        refutes=("interrupts of a device that is full itself",),
+        cannot_know=("which device interrupts it: /proc/interrupts and /proc/softirqs tell",),
+        remedy=(
+            "See what it serves (/proc/interrupts, /proc/softirqs): a network card, as a rule.",
+            "Spread it: irqbalance, more queues of the device (ethtool -L), receive packet steering.",
+        ),
+        confirm=("mpstat -P ALL 1 10", "cat /proc/interrupts /proc/softirqs"),
+    )
 
 
 def _one_full(view: View, cpu: Table, limits: Limits) -> str:
@@ -200,6 +235,7 @@ RULE = Rule(
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "system": Threshold(50, "%", "system time that is most of the work", "judgement: half of all time"),
+        "full": Threshold(95, "%", "of one CPU in interrupts that is all of it", "the usual alarm"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
         "moment": Threshold(10, "%", "share of samples below which it is a note", "judgement"),

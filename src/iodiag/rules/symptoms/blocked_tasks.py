@@ -29,6 +29,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at
 from iodiag.analysis.host.cpu import (
     HELD_PCT,
     NO_IDLE_PCT,
@@ -37,36 +38,35 @@ from iodiag.analysis.host.cpu import (
     crowd,
 )
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.waiting import (
+from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     ENOUGH,
     STILL_KB,
-    blocked,
-    by_device,
     moved,
     page_cache_growth,
-    rows_at,
     slowed,
     starved,
 )
+from iodiag.analysis.host.swapping import swapped
+from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
-from iodiag.analysis.states.service_times import SERVICE, usual_ms
-from iodiag.analysis.view.view import View
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
+from iodiag.analysis.view.view import View, same_reports
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; the cause is for the other rules to say."""
-    queue, held = view.samples("queue"), _held(view, limits)
-    if held is not None:
-        yield _of_disks(view, held, limits)
+    queue, rows = view.samples("queue"), _iowait_samples(view, limits)
+    if rows is not None:
+        yield _of_disks(view, rows, limits)
         return
     if queue is None:
         yield _of_cpus_alone(view, limits)
@@ -168,9 +168,9 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
 
 
 def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
-    """What iowait tells where neither tasks nor devices are shown: since when somebody waited."""
+    """What iowait tells where no tasks are shown nor how long devices take: since when somebody waited."""
     cpu = view.cpu_all
-    if cpu is None or view.devices:
+    if cpu is None or _are_timed(view):
         return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
     rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
     if not len(rows):
@@ -190,28 +190,68 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         "start": str(found.get("start", ""))[11:19],
     }
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
-    often = in_samples(len(cpu))
+    often, did = in_samples(len(cpu)), list(_untimed(view, rows))
+    then = "".join(f"; meanwhile {item.text}" for item in did)
     return RULE.finding(
         severity="warning" if is_cost else "notice",
         confidence="medium",
         **found,
-        summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),
+        summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}{then}.", values),
         evidence=(
             cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),
+            *did,
         ),
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
-        remedy=("See which device it was: sar -d -p of the same file and time; now, iostat -xt 1 30.", _IN),
-        confirm=("sar -d -p", "sar -q", "vmstat 1"),
+        remedy=(
+            "See how long requests take: iostat -xt 1 30."
+            if did
+            else "See which device it was: sar -d -p of the same file and time; now, iostat -xt 1 30.",
+            _IN,
+        ),
+        confirm=("iostat -xt 1 30", "vmstat 1") if did else ("sar -d -p", "sar -q", "vmstat 1"),
     )
 
 
-def _held(view: View, limits: Limits) -> Table | None:
+def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
+    """What was done while somebody waited, where no column shows how long that took.
+
+    By the busiest device, else by all disks together (sar -b).
+    """
+    of_each = [(one.name, one.samples) for one in view.devices]
+    of_all = view.samples("io")
+    done = of_each or ([("all disks together", of_all)] if of_all is not None else [])
+    if not done:
+        return
+    name, samples = max(done, key=lambda one: weighted.or_zero(weighted.mean(one[1], "ios_per_s")))
+    own = samples[same_reports(samples, rows)]
+    rates = own.floats("ios_per_s")
+    if not np.nansum(rates) > 0:
+        return
+    kb = sum(np.nan_to_num(own.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    values: Values = {"rate": float(rates.mean()), "size": float(np.sum(kb) / rates.sum())}
+    values |= {"who": name, "spread": 100 * float(rates.std() / rates.mean())}
+    text = "{who} complete{s} {rate} requests/s of {size:.1f} kB".replace("{s}", "s" if of_each else "")
+    if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
+        text += ", give or take {spread:.1f} %: a rate limit may hold it"
+        for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):
+            text, values = f"{text} ({near.text})", values | dict(near.values)
+    yield cite(own, text, values)
+
+
+LEAST_FLAT = 3
+"""Samples that show a flat rate by their spread."""
+
+METER = 1.0
+"""Spread of a rate, in %, that a meter keeps to while tasks wait, and hardly any medium."""
+
+
+def _iowait_samples(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
     cpu = view.cpu_all
     if cpu is None or "cpu" in view.average_only or _are_shown(view):
         return None
-    held = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
-    return held if len(held) >= max(1, limits.nearly / 100 * len(cpu)) else None
+    rows = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
+    return rows if len(rows) >= max(1, limits.nearly / 100 * len(cpu)) else None
 
 
 def _are_shown(view: View) -> bool:
@@ -219,13 +259,18 @@ def _are_shown(view: View) -> bool:
     return bool(view.devices) and "disk" not in view.average_only
 
 
-def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
+def _are_timed(view: View) -> bool:
+    """Whether anything shows how busy devices are, or how long requests take."""
+    return any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
+
+
+def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
-    paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
+    paging, tasks, samples = _paging(view, rows), blocked(view, rows), len(view.cpu_all or rows)
     often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
-    values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
+    values: Values = {name: weighted.mean(rows, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
-    values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
+    values |= {"count": len(rows), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
     who = "on average {tasks} tasks are blocked, at most {most:g}"
     who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
@@ -235,24 +280,45 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
-    evidence = [cite(held, text + often, values, worst="iowait_pct")]
+    small = list(_small_cache(view, paging))
+    evidence = [cite(rows, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
-        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits), *_cached(view, paging)]
+        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits), *_cached(view, paging), *small]
         if paging is not None
         else []
     )
     return RULE.finding(
         severity="warning",
-        confidence="high" if is_known and len(held) >= limits.samples else "medium",
-        **time_fields(held, of_host=True),
-        summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}.", values | meanwhile),
+        confidence="high" if is_known and len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
+        summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}", values | meanwhile)
+        + "".join(f"; {item.text}" for item in small)
+        + ".",
         evidence=(*evidence, *(_starving(view, tasks[0], limits) if tasks else ())),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
-        remedy=_REMEDY if moves else RULE.remedy,
-        confirm=_CONFIRM if moves else RULE.confirm,
+        remedy=(*_OF_MEMORY * bool(small), *(_REMEDY if moves else RULE.remedy)),
+        confirm=(*_SHOW_REFAULTS * bool(small), *(_CONFIRM if moves else RULE.confirm)),
     )
+
+
+def _small_cache(view: View, paging: Table | None) -> Iterator[Evidence]:
+    """A page cache that holds less than is read in a second, where memory is shown."""
+    memory = view.samples("memory")
+    if paging is None or memory is None or not memory.has("cached_kb"):
+        return
+    own, other = paired(paging, memory)
+    cached = memory.floats("cached_kb")[other] + np.nan_to_num(memory.floats("buffers_kb")[other])
+    is_small = (cached > 0) & (cached < paging.floats("pgpgin_kb_per_s")[own])
+    if len(own) and is_small.sum() >= len(paging) / 2:
+        values: Values = {"cached": float(cached[is_small].mean()) / KB_PER_MB}
+        text = "the page cache holds {cached:.0f} MB, less than is read in a second: memory is short and the "
+        yield cite(memory[other[is_small]], text + "same pages are read again, or reads bypass it", values)
+
+
+_OF_MEMORY = ("See what takes the memory (ps, free -m), and whether the same pages are read again.",)
+_SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 
 
 def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, paired, report_keys, total_of
 from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
-from iodiag.analysis.host.waiting import STILL_KB
+from iodiag.analysis.host.paging import STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -124,8 +124,8 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         "tasks": float(tasks[is_still].mean()),
     }
     text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
-    waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
-    return _finding(paging, is_still, text, values, limits, waiting)
+    blocked_tasks = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
+    return _finding(paging, is_still, text, values, limits, blocked_tasks)
 
 
 def _free(cpu: Table) -> float:
@@ -141,7 +141,7 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     if cpu is None or "cpu" in view.average_only:
         return RULE.not_applicable("no table shows who waits", missing=("cpu",))
     reports = report_keys(cpu)
-    parts = [once(series) for series in view.devices]
+    parts = [first_row_per_report(series) for series in view.devices]
     done, moved = (total_of(parts, f"{what}_per_s", reports) for what in ("ios", "kb"))
     is_held = (cpu.floats("iowait_pct") >= limits.iowait) & (cpu.floats("idle_pct") <= limits.idle)
     # a driver that does not count its requests moves kB without any
