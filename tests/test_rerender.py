@@ -126,6 +126,23 @@ def test_a_report_where_it_does_not_belong_is_one_line(command):
     assert "analysis.json: is a report that iodiag wrote, no capture" in done.stderr
 
 
+@pytest.mark.parametrize("options", [("--full",), ("--format", "html")])
+def test_a_page_that_iodiag_wrote_is_no_capture(options, tmp_path):
+    page = run("analyze", *options, LADDER).stdout
+    capture = LADDER.read_text()
+    (tmp_path / "page").write_text(page)
+    alone = run("inspect", tmp_path / "page")
+    assert alone.exit_code != 0
+    assert "is a report that iodiag wrote, no capture" in alone.stderr
+    (tmp_path / "io.txt").write_text(capture)
+    beside = run("analyze", tmp_path)
+    assert "page: is a report that iodiag wrote" in beside.stderr
+    assert "of 3 samples" in beside.stdout
+    pasted = iodiag.read(io.BytesIO(f"{capture}\n{page}".encode()), name="x")
+    assert len(pasted.tables["disk"]) == 3
+    assert "it is no capture and was not read" in pasted.notes[-1].reason
+
+
 def test_a_report_beside_captures_in_a_directory_is_passed_over(tmp_path):
     (tmp_path / "r.json").write_text((STORED / "analysis.json").read_text())
     (tmp_path / "capture.txt").write_text(LADDER.read_text())

@@ -144,9 +144,15 @@ def rows_read(capture: Capture) -> set[Reading]:
 _PLACES = {"source", "host", "time", "clock"}
 
 
-def check_no_other_rows(whole: set[Reading], damaged: Capture) -> None:
-    """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong."""
-    if damaged.notes or any(ledger.counts.get("unread") for ledger in damaged.ledgers):
+def check_no_other_rows(undamaged: tuple[set[Reading], set[str]], damaged: Capture) -> None:
+    """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong.
+
+    `undamaged` are the rows of that one, and what its notes say.
+    """
+    whole, said = undamaged
+    if {note.reason for note in damaged.notes} - said or any(
+        ledger.counts.get("unread") for ledger in damaged.ledgers
+    ):
         return
     # what is printed in parts, each a line with the name at its end, has rows of lines that may change places
     is_in_parts = any(", part " in section.layout for section in damaged.sections)

@@ -117,8 +117,8 @@ def _fuzz_analysis(data: bytes) -> None:
 
 
 @cache
-def _undamaged(kind: str) -> list[tuple[bytes, set[Reading]]]:
-    """The inputs of one kind that can be read, each with its rows."""
+def _undamaged(kind: str) -> list[tuple[bytes, tuple[set[Reading], set[str]]]]:
+    """The inputs of one kind that can be read, each with its rows and what its notes say."""
     inputs = {
         "text": lambda: [data[: data.rfind(b"\n") + 1] for data in _files(*_TABLES, most=4000)],
         "csv": lambda: _files(*_CSV, most=4000),
@@ -127,7 +127,11 @@ def _undamaged(kind: str) -> list[tuple[bytes, set[Reading]]]:
         "sa": sa_files,
     }[kind]()
     read = ((data, _read(data)) for data in inputs)
-    return [(data, rows_read(capture)) for data, capture in read if capture is not None]
+    return [
+        (data, (rows_read(capture), {note.reason for note in capture.notes}))
+        for data, capture in read
+        if capture is not None
+    ]
 
 
 def _read_before() -> list[bytes]:

@@ -13,7 +13,7 @@ from sample_files import FILES, analyzed
 from writers.captures import iostat
 
 PROGRAMS = re.compile(
-    r"biolatency|biosnoop|blockdev|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
+    r"biolatency|biosnoop|blockdev|btrace|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
     r"hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
     r"nfsstat|nvme|perf|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
     r"sysctl|systemctl|top|uname|uptime|vgs|vmstat"
@@ -129,3 +129,25 @@ def test_memory_and_files_get_no_disk_tools(report_of):
 def test_a_name_that_a_shell_would_take_apart_is_in_no_command(report_of):
     confirm = advice(report_of, "sd;reboot")[1]
     assert not any("reboot" in command for command in confirm)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "traced"),
+    [
+        ("3.13.0-48-generic", "btrace -w 10 /dev/sda"),
+        ("4.0.9", "btrace -w 10 /dev/sda"),
+        ("4.1.0", "biolatency -D 1 10"),
+        ("6.1.0", "biolatency -D 1 10"),
+    ],
+)
+def test_a_kernel_without_bpf_is_traced_without_it(report_of, kernel, traced):
+    full = {"r/s": 140.0, "rkB/s": 2240.0, "r_await": 450.0, "aqu-sz": 63.0, "%util": 100.0}
+    capture = iostat([{"sda": full}] * 20).replace("Linux 6.1.0", f"Linux {kernel}")
+    finding = next(f for f in report_of(capture).findings if f.rule == "true-saturation")
+    assert finding.confirm[:2] == ("iostat -xyt 1 30 sda", traced)
+
+
+def test_a_histogram_ends_by_itself_and_no_database_is_taken_for_granted():
+    for rule in RULES:
+        assert not any(re.fullmatch(r"biolatency( -D)?( 1)?", command) for command in rule.confirm)
+        assert not re.match("pg_test_fsync|filefrag|.*exec filefrag", rule.confirm[0] if rule.confirm else "")

@@ -144,3 +144,53 @@ def test_one_cpu_full_of_interrupts_is_told_however_idle_the_others(report_of, l
     if finding:
         assert "CPU 3 spends 99 % of its time in interrupts" in finding.summary
         assert report.verdict.state == "elsewhere"
+
+
+def soft(share, iowait=0.0, system=20.0, samples=3):
+    """`mpstat`: soft interrupts and iowait of all CPUs together beside user work of 12 %."""
+    head = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+    for number in range(samples):
+        idle = 100 - 12 - system - iowait - share
+        row = f"all 12.00 0.00 {system:.2f} {iowait:.2f} 0.00 {share:.2f} 0.00 0.00 0.00 {idle:.2f}\n"
+        text += f"13:00:0{number} {head}13:00:0{number + 1} {row}\n"
+    return text
+
+
+@pytest.mark.parametrize(("samples", "confidence"), [(1, "medium"), (3, "high")])
+def test_soft_interrupts_of_all_cpus_are_told_apart_from_other_kernel_work(report_of, samples, confidence):
+    report = report_of(soft(44.0, samples=samples), rules=[RULE])
+    finding = only(report)
+    assert (finding.role, finding.severity, finding.confidence) == ("elsewhere", "notice", confidence)
+    assert (
+        "Soft interrupts take 44 % of the CPUs' time, the rest of the kernel 20 %, user work 12 %"
+        in finding.summary
+    )
+    assert finding.confirm[0] == "cat /proc/softirqs"
+    assert "cat /proc/softirqs" in report.verdict.asks
+    assert any("iSCSI" in text for text in finding.refutes)
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [soft(20.0), soft(44.0, iowait=5.0), vmstat([{"r": 2, "us": 12, "sy": 40, "wa": 0}] * 3)],
+    ids=["few", "beside iowait", "not counted apart"],
+)
+def test_other_soft_interrupts_are_not_told(report_of, capture):
+    assert only(report_of(capture, rules=[RULE])) is None
+
+
+def test_completions_of_very_many_requests_are_told_beside_soft_interrupts(report_of):
+    cpus = soft(44.0)
+    disk = "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    row = "nvme0n1 160000.00 640000.00 0.00 4.00 16.00 0.10 100.00\n"
+    for number in range(3):
+        cpus += f"13:00:0{number} {disk}13:00:0{number + 1} {row}\n"
+    finding = only(report_of(cpus, rules=[RULE]))
+    (told,) = [item for item in finding.evidence if "160,000 requests/s" in item.text]
+    assert told.weighs == "against"
+
+
+def test_cpus_without_time_say_how_much_of_the_kernel_are_soft_interrupts(report_of):
+    finding = only(report_of(soft(50.0, system=36.0), rules=[RULE]))
+    assert "system 86 % (50 of these soft interrupts)" in finding.summary

@@ -230,3 +230,13 @@ def test_a_volume_that_shares_its_disk_does_not_speak_for_it(report_of, other, i
     report = report_of(iostat([{"sda": disk, "dm-0": FRAGMENTS, "dm-1": more}] * 20), tree, rules=[RULE])
     assert (outcome(report, "dm-0").status == "finding") is is_judged
     assert is_judged or "sda serves other volumes as well" in outcome(report, "dm-0").reason
+
+
+@pytest.mark.parametrize("device", ["xvda", "vda"])
+def test_a_guest_s_volume_is_not_said_to_seek(report_of, device):
+    slow = FRAGMENTS | {"r/s": 90.0, "rkB/s": 900.0, "r_await": 180.0, "aqu-sz": 16.0, "%util": 99.0}
+    spins = HDD.replace("sda", device)
+    for context in ((), (spins,)):
+        finding = only(report_of(iostat([{device: slow}] * 20), *context, rules=[RULE]))
+        assert finding.severity == "info"
+        assert "seek" not in " ".join((finding.title, finding.summary, *(e.text for e in finding.evidence)))

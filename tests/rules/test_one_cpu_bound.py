@@ -109,3 +109,14 @@ def test_without_single_cpus_nothing_is_said(report_of):
     row = {"r/s": 24000.0, "rkB/s": 96000.0, "r_await": 1.2, "aqu-sz": 28.8, "%util": 100.0}
     cpu = {"%user": 2.0, "%system": 25.0, "%idle": 73.0}
     assert status(report_of(iostat([{"nvme0n1": row}] * 8, cpu), rules=[RULE])).status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("full", "told"),
+    [((11.0, 89.0, 0.0), "undetermined"), ((60.0, 40.0, 0.0), "clear"), ((2.0, 80.0, 0.0), "clear")],
+    ids=["no time left", "user work", "time left"],
+)
+def test_a_cpu_without_idle_time_that_is_mostly_in_the_kernel_is_not_cleared(report_of, full, told):
+    outcome = status(report_of(sar([(full, BOUND)] * 3), rules=[RULE]))
+    assert outcome.status == told
+    assert ("CPU 3 was 89 % in the kernel and had no idle time" in outcome.reason) is (told == "undetermined")

@@ -69,8 +69,8 @@ def test_a_resync_beside_far_more_work_is_context(report_of, read, activity, sev
 @pytest.mark.parametrize(
     ("merges", "util", "severity", "said"),
     [
-        (34900.0, 30.0, "notice", "merged from pieces of 4.0 kB"),
-        (34900.0, 80.0, "warning", "merged from pieces of 4.0 kB"),
+        (34900.0, 30.0, "notice", "made of pieces of 4.0 kB"),
+        (34900.0, 80.0, "warning", "made of pieces of 4.0 kB"),
         (900.0, 30.0, "notice", "average 124.1 kB; md works in units of 64 kB, which merge"),
     ],
     ids=["pages", "pages on busy disks", "large reads"],
@@ -205,3 +205,77 @@ def test_the_rebuild_of_a_member_that_is_gone_is_told_before_the_lack_of_it(repo
     assert not any("Replace the member" in step for step in report.findings[1].remedy)
     alone = report_of(run(IDLE, IDLE), mdstat, rules=[RULE, "raid-degraded"])
     assert [(f.rule, f.severity) for f in alone.findings] == [("raid-degraded", "warning")]
+
+
+PAGES = {"r/s": 9000.0, "rkB/s": 36000.0, "r_await": 0.08, "aqu-sz": 0.72, "%util": 50.0}
+ONTO = {"w/s": 350.0, "wkB/s": 36000.0, "w_await": 2.0, "aqu-sz": 0.7, "%util": 35.0}
+RECOVERY = """\
+md4 : active raid6 sdi[8](S) sdh[7] sdg[6] sdf[5] sde[4] sdd[3](F) sdc[2] sdb[1] sda[0]
+      23441080320 blocks super 1.2 level 6, 128k chunk, algorithm 2 [8/7] [UUU_UUUU]
+      [====>....]  recovery = 21.4% (836000000/3906846720) finish=1200.0min speed=36000K/sec
+"""
+
+
+def test_a_stated_rebuild_is_told_by_the_members_that_are_seen(report_of):
+    seen = {"sda": PAGES, "sdb": PAGES, "sdc": PAGES, "sdh": ONTO, "sdi": {}}
+    report = report_of(iostat([seen] * 3), RECOVERY, rules=[RULE, "raid-degraded"])
+    (finding,) = findings(report)
+    assert finding.severity == "warning"
+    assert "The rebuild of md4 (RAID6) reads 108,000 kB/s on 3 of its 8 members" in finding.summary
+    assert "7 of 8 members until that ends" in finding.summary
+    assert "the disks do not bound it, md does" in finding.summary
+    assert any("group_thread_cnt" in command for command in finding.confirm)
+    (lack,) = [f for f in report.findings if f.rule == "raid-degraded"]
+    assert lack.severity == "notice"
+    assert not any("Replace" in step for step in lack.remedy)
+
+
+def test_a_stated_array_whose_members_have_no_samples_is_not_asked_for_again(report_of):
+    report = report_of(iostat([{"nvme0n1": BUSY}] * 3), RECOVERY, rules=[RULE, "raid-degraded"])
+    (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+    assert "its members have no samples" in outcome.reason
+    assert outcome.devices == ("md4",)
+    (lack,) = report.findings
+    assert lack.severity == "warning"
+    assert "7 of 8 members until its recovery 21.4% ends" in lack.summary
+    assert not any("Replace" in step for step in lack.remedy)
+
+
+def test_an_idle_spare_beside_a_rebuild_is_not_rebuilt(report_of):
+    legs = {**dict.fromkeys(("sda", "sdb", "sdc", "sde", "sdf", "sdg"), PAGES), "sdh": ONTO, "sdi": {}}
+    (finding,) = findings(report_of(iostat([legs] * 3), RECOVERY, rules=[RULE]))
+    assert "sdi" not in finding.summary
+    assert "on 6 of its 8 members" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("leg", "listing"),
+    [
+        ({**PAGES, "%util": 90.0, "aqu-sz": 1.2}, RECOVERY),
+        ({**PAGES, "aqu-sz": 4.0}, RECOVERY),
+        ({**PAGES, "r/s": 600.0}, RECOVERY),
+        (PAGES, RECOVERY.replace("recovery = 21.4% (836000000/3906846720)", "resync=DELAYED")),
+    ],
+    ids=["busy", "queues", "60 kB", "not running"],
+)
+def test_md_does_not_bound_what_disks_or_nothing_does(report_of, leg, listing):
+    seen = {"sda": leg, "sdb": leg, "sdc": leg, "sdh": ONTO}
+    assert not any(
+        "md does" in f.summary for f in findings(report_of(iostat([seen] * 3), listing, rules=[RULE]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "util", "severity"),
+    [(9.0, 100.0, "warning"), (1.0, 100.0, "notice"), (9.0, 40.0, "notice")],
+    ids=["beside work", "beside nothing", "on idle disks"],
+)
+def test_a_check_is_known_by_the_size_of_its_reads_before_they_merge(report_of, asked, util, severity):
+    """1,500 reads/s of 68.4 kB were 1,600 of 64.2 kB, as md makes them."""
+    sda = {"r/s": 1500.0, "rkB/s": 102700.0, "rrqm/s": 100.0, "r_await": 14.0, "aqu-sz": 21.0, "%util": util}
+    sdb = {"r/s": 1505.0, "rkB/s": 102200.0, "rrqm/s": 90.0, "r_await": 2.5, "aqu-sz": 3.7, "%util": 38.0}
+    sample = {"sda": sda, "sdb": sdb, "md2": {"w/s": asked, "wkB/s": 4 * asked}, "md0": {}}
+    (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == (severity, "medium")
+    assert "102,700 and 102,200 kB/s" in finding.summary
+    assert any("pieces of 64.2 kB" in item.text for item in finding.evidence)

@@ -295,3 +295,30 @@ def test_sessions_in_commit_name_the_disk_that_takes_the_writes(report_of, rates
 def test_of_two_disks_that_write_none_is_named(report_of):
     finding = only(report_of(old_iostat((2100, 2112, 2095), ("sda", "sdb")), WAITING, rules=[RULE]))
     assert finding.devices == ()
+
+
+def legs(*writes, size=72.0, unseen=0.8):
+    """One report of a layout without flushes: writes/s of each disk, with `unseen` more in flight."""
+    names = "r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz"
+    text = f"Device {names} svctm %util\n"
+    for number, rate in enumerate(writes, 1):
+        depth = rate * 4.5 / 1000 + 0.008 + unseen
+        text += f"nvme{number}n1 20.00 {rate:.2f} 2000.00 {rate * size:.2f} 0.00 0.00 0.00 0.00 0.40 4.50 "
+        text += f"{depth:.2f} 100.00 {size:.2f} 4.00 85.00\n"
+    return text
+
+
+@pytest.mark.parametrize(
+    ("writes", "is_alike"),
+    [((180.0, 200.0, 190.0, 185.0), True), ((180.0, 200.0), False), ((90.0, 200.0, 195.0, 210.0), False)],
+    ids=["a set", "two", "not equal"],
+)
+def test_what_no_column_shows_on_equal_devices_is_told_once(report_of, writes, is_alike):
+    finding = only(report_of(legs(*writes), rules=[RULE]))
+    assert ("alike have" in finding.summary and "flushes or discards" in finding.summary) is is_alike
+
+
+@pytest.mark.parametrize(("size", "is_small"), [(48.0, True), (72.0, False)])
+def test_only_writes_of_at_most_64_kb_are_called_small(report_of, size, is_small):
+    finding = only(report_of(legs(180.0, 200.0, size=size), rules=[RULE]))
+    assert any("small log writes" in item.text for item in finding.evidence) is is_small

@@ -380,7 +380,7 @@ MEAN_ONLY = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await s
     ("reads", "writes", "said"),
     [
         ((17, 6), (9, 512), "mixed requests of 181 kB take 1.03 s"),  # few large writes, many small reads
-        ((3, 64), (97, 128), "writes of 126 kB take 1.03 s"),  # nearly all requests, nearly all bytes
+        ((3, 64), (97, 128), "writes of 128 kB take 1.03 s"),  # nearly all requests, nearly all bytes
         ((60, 64), (60, 64), "mixed requests of 64 kB take 1.03 s"),
     ],
 )
@@ -609,3 +609,31 @@ def test_the_direction_that_waits_far_longer_is_told_however_few_its_requests(ru
     row = {"r/s": 3.0, "rkB/s": 24.0, "r_await": wait, "w/s": 220.0, "wkB/s": 2200.0, "w_await": 624.0}
     (finding,) = found(run(iostat([{"sda": row | {"aqu-sz": 142.0, "%util": 100.0}}])))
     assert ("its 3 reads/s take 1.8 s" in finding.summary) == is_told
+
+
+def test_a_load_named_for_a_direction_has_its_rate_and_size(run):
+    """97 of 100 requests are reads of 16 kB; the writes are of 512 kB."""
+    few = {"w/s": 6.0, "wkB/s": 3072.0, "w_await": 60.0}
+    rows = load(194, 100, size=16) | few | {"aqu-sz": 19.8, "%util": 100.0}
+    (finding,) = found(run(iostat([{"sda": rows}] * 20), lsblk(("sda", True))))
+    (state,) = [item for item in finding.evidence if "% util at" in item.text]
+    assert "194 requests/s (reads of 16.0 kB)" in state.text
+
+
+@pytest.mark.parametrize(
+    ("rates", "is_flat"), [((500, 450, 530), True), ((500, 250, 700), False)], ids=["flat", "varied"]
+)
+def test_a_rate_that_stays_under_a_deep_queue_is_a_ceiling(run, rates, is_flat):
+    rows = [{"xvdf": load(rate, 120, util=100.0)} for rate in rates]
+    (finding,) = found(run(iostat(rows)))
+    told = [item.text for item in finding.evidence if "at a ceiling" in item.text]
+    assert (
+        told
+        == ["it completes 450 to 530 requests/s with 54 to 64 in flight: its rate is at a ceiling"] * is_flat
+    )
+
+
+@pytest.mark.parametrize(("device", "is_first"), [("xvdf", True), ("vda", True), ("sda", False)])
+def test_of_a_saturated_guest_s_volume_its_limits_are_asked_first(run, device, is_first):
+    (finding,) = found(run(iostat([{device: load(140, 450)}] * 20)))
+    assert ("IOPS and throughput limits and the burst credit" in finding.remedy[0]) is is_first

@@ -913,3 +913,48 @@ def test_what_is_in_doubt_is_drawn():
     assert report.verdict.state == "unknown"
     assert report.verdict.devices == ("sda",)
     assert "sda" in {series.name for series in report.series}
+
+
+# streams, and copies from one set of disks to another
+
+WRITTEN = load(950, 8, size=127, reads=0, util=95.0)
+READ = {"r/s": 320.0, "rkB/s": 40640.0, "r_await": 2.2, "aqu-sz": 0.7, "%util": 32.0}
+WAITS = {"%user": 1.0, "%system": 30.0, "%iowait": 16.0, "%idle": 53.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "sources", "is_copy"),
+    [
+        (WRITTEN, {"sdc": READ, "sdd": READ, "sde": {**READ, "rkB/s": 39370.0}}, True),
+        (WRITTEN, {"sdc": READ}, False),
+        (WRITTEN, {}, False),
+    ],
+    ids=["as much is read", "a third is read", "nothing is read"],
+)
+def test_a_stream_of_small_enough_requests_is_one_and_a_copy_is_bound_by_its_targets(row, sources, is_copy):
+    report = report_of(iostat([{"sda": row} | sources], WAITS))
+    assert "a stream of 118 MB/s" in report.headline
+    assert ("as much as sda write: a copy, bound by its targets" in report.headline) is is_copy
+
+
+@pytest.mark.parametrize(
+    "row", [load(300, 25, size=16, reads=0, util=99.0), load(500, 16, size=127, reads=0)]
+)
+def test_slower_writes_are_no_stream(row):
+    assert "a stream of" not in report_of(iostat([{"sda": row, "sdc": READ}], WAITS)).headline
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [(load(950, 9.5, size=127, reads=0), "notice"), (load(140, 150, size=16, reads=0), "warning")],
+    ids=["a stream", "a queue of seeks"],
+)
+def test_a_spinning_disk_that_streams_at_its_speed_is_no_trouble(row, severity):
+    report = report_of(iostat([{"sda": row}] * 5, WAITS), lsblk(("sda", True)), rules=["true-saturation"])
+    assert [f.severity for f in report.findings] == [severity]
+
+
+def test_a_volume_of_zfs_has_the_class_of_no_flash():
+    row = {"r/s": 90.0, "rkB/s": 43900.0, "r_await": 10.7, "aqu-sz": 1.0, "%util": 92.0}
+    view = view_of(iostat([{"sda": row, "zd48": row}]), lsblk(("sda", True), ("zd48", False)))
+    assert [view.series(name).rotational for name in ("sda", "zd48")] == [True, None]

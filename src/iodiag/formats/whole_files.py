@@ -13,7 +13,7 @@ from iodiag.formats.text.reader import read_text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes
 from iodiag.formats.types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
-from iodiag.table.table import Ints
+from iodiag.table.table import Bools, Floats, Ints
 
 _QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _MOST_NOTES = 200
@@ -36,6 +36,20 @@ def line_starts(data: bytes) -> Ints:
 def unseen(count: int) -> Classes:
     """A class code per line of an input, all of them open."""
     return np.full(count, UNSEEN, dtype=np.uint8)
+
+
+LOST_POINT = "numbers without decimals where their columns have them: left out"
+
+
+def lost_points(tables: Sequence[tuple[Floats, Bools]]) -> list[Bools]:
+    """Which numbers of each table were printed without the decimals that their column has.
+
+    Each table is its numbers as printed (rows x columns), and which of them had no decimals. sysstat prints a
+    fixed number of them. Other programs that write its numbers again drop zeros; where one is left, none was.
+    """
+    if not any((~is_whole & (numbers % 1 == 0)).any() for numbers, is_whole in tables):
+        return [np.zeros_like(is_whole) for _, is_whole in tables]
+    return [is_whole & (2 * is_whole.sum(axis=0) <= len(is_whole)) for _, is_whole in tables]
 
 
 _STRONGER = ("header", "banner", "clock", "unread", "row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
@@ -11,13 +12,17 @@ from iodiag.formats.text.reader import read_text
 from iodiag.formats.types import Item
 from iodiag.hosts.captures_to_hosts import topologies_of
 from iodiag.hosts.counters import add_paired
-from iodiag.hosts.time_zones import below_each_other
+from iodiag.hosts.time_zones import stacked_all_columns
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.report import is_report
 from iodiag.model.topology import Device, merge
 from iodiag.table.table import Table
 
 _HEAD = 4096
+_WRITTEN = re.compile(rb"^(?:# |<title>)(?:Storage|Fleet) report: ", re.MULTILINE)
+_ENDS = b"</html>"
+_REACH = 1 << 20
+"""So much of an input is searched for a page."""
 
 
 def read_source(
@@ -49,6 +54,7 @@ def _read(opened: Source, columns: str | None, tables: Collection[str] | None) -
     # its quotes would be read as captures
     if is_report(opened.data):
         raise ReportGiven(opened.name, opened.data)
+    opened = _without_pages(opened)
     form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
     if form is not None:
         opened = replace(opened, pos_unit=form.pos_unit)
@@ -67,6 +73,29 @@ def _read(opened: Source, columns: str | None, tables: Collection[str] | None) -
             for family in kept.keys() - set(tables):
                 del kept[family]
     return capture
+
+
+def _without_pages(opened: Source) -> Source:
+    """An input without the Markdown or HTML that iodiag wrote: the lines that it quotes are no new samples.
+
+    A page of HTML ends where it says so, Markdown with the input. Raises FormatError where nothing else is
+    there.
+    """
+    data = opened.data
+    found = _WRITTEN.search(data, 0, _REACH) if data.find(b" report: ", 0, _REACH) >= 0 else None
+    if found is None:
+        return opened
+    is_page = found[0].startswith(b"<")
+    begin = data.rfind(b"<!DOCTYPE", 0, found.start()) if is_page else found.start()
+    end = (
+        data.find(_ENDS, found.end()) + len(_ENDS) if is_page and _ENDS in data[found.end() :] else len(data)
+    )
+    line = data.count(b"\n", 0, max(begin, 0)) + 1
+    rest = data[: max(begin, 0)] + b"\n" * data.count(b"\n", max(begin, 0), end) + data[end:]
+    if not rest.strip():
+        raise FormatError(f"{opened.name}: is a report that iodiag wrote, no capture; give the captures")
+    told = f"line {line} begins a report that iodiag wrote: it is no capture and was not read"
+    return replace(opened, data=rest, counted=None, remark="; ".join(filter(None, (opened.remark, told))))
 
 
 def _text_items(source: Source, columns: str | None) -> Iterator[Item]:
@@ -114,7 +143,7 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
             capture.ledgers.append(item)
     for (family, is_average), parts in tables.items():
         target = capture.averages if is_average else capture.tables
-        target[family] = below_each_other(parts)
+        target[family] = stacked_all_columns(parts)
     capture.topology = merge(devices)
     capture.topologies = topologies_of(devices, capture.sections)
     add_paired(capture)

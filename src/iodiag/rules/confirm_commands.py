@@ -29,6 +29,10 @@ _OF_HARDWARE = re.compile(
 )
 _NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*|dev(1|2|7|11)-\d+")  # sar's names by number
 _LOOP = re.compile(r"loop\d+.*|dev7-\d+")
+_BPF = re.compile(r"\b(?:biolatency|biosnoop|bpftrace)\b")
+_BPF_SINCE = (4, 1)  # bcc, INSTALL.md
+_OF_LIMITS = ("true-saturation",)
+"""Rules whose finding a limit of the provider explains as well, so that it is asked first."""
 _USB = re.compile(r"usb|flash (disk|drive)|cruzer|datatraveler", re.IGNORECASE)
 _SAFE = re.compile(r"[\w.+:/@!-]+")
 _NUMBERS = re.compile(r"dev(\d+)-(\d+)")
@@ -65,8 +69,8 @@ _BACKENDS = (
     ),
     _Backend(
         re.compile(r".*"),
-        "Compare with the limits of the volume and of the instance, and with the provider's metrics of this "
-        "volume: throttled requests, queue, latency.",
+        "Compare with the IOPS and throughput limits and the burst credit of the volume and of the instance, "
+        "and with the provider's metrics of this volume: throttled requests, queue, latency.",
         ("lsblk -o NAME,MODEL,SERIAL,SIZE /dev/DEVICE",),
     ),
 )
@@ -79,18 +83,27 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     remote = [leaf for leaf in bottoms if _is_remote(leaf)]
     has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
     remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
-    confirm = [text for command in finding.confirm for text in _commands(command, view, devices)]
-    is_cut = len(remedy) < len(finding.remedy) or not set(finding.confirm) <= set(confirm)
+    known = [_for_kernel(command, view.kernel) for command in finding.confirm]
+    confirm = [text for command in known for text in _commands(command, view, devices)]
+    is_cut = len(remedy) < len(finding.remedy) or not set(known) <= set(confirm)
     fills = _fills(finding, view, devices)
-    if remote and not has_disks and is_cut:
+    is_full = finding.rule in _OF_LIMITS
+    if remote and not has_disks and (is_cut or is_full):
         backend = next(one for one in _BACKENDS if one.names.fullmatch(remote[0].name))
-        remedy.append(backend.remedy)
+        remedy.insert(0 if is_full else len(remedy), backend.remedy)
         confirm += [_filled(command, _names(remote[0])) for command in backend.confirm]
     return replace(
         finding,
         remedy=tuple(dict.fromkeys(_filled(text, fills) or text for text in remedy)),
         confirm=tuple(_runnable(confirm, fills, [*devices, *bottoms])),
     )
+
+
+def _for_kernel(command: str, kernel: str | None) -> str:
+    """The command, or what does as much on a kernel that cannot trace with BPF."""
+    release = re.match(r"(\d+)\.(\d+)", kernel or "")
+    is_old = release is not None and (int(release[1]), int(release[2])) < _BPF_SINCE
+    return "btrace -w 10 /dev/DEVICE" if is_old and _BPF.search(command) else command
 
 
 def _device(view: View, name: str) -> Device:

@@ -15,6 +15,7 @@ from iodiag.errors import SourceError
 from iodiag.model.byte_positions import places_of
 from iodiag.model.capture import Source
 from iodiag.sources._compressed import unpacked
+from iodiag.sources._mail import is_mail, with_plain_attachments
 from iodiag.sources._mdiag import is_mdiag, with_plain_outputs
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
@@ -107,6 +108,9 @@ def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = 
         plain, line_feeds = with_plain_parts(plain), None
     elif is_mdiag(plain[: 1 << 16]):
         plain, line_feeds = with_plain_outputs(plain), None
+    elif is_mail(plain[: 1 << 16]) and (text := with_plain_attachments(plain)) is not plain:
+        plain, line_feeds = text, None
+        remark = remark or "its parts in base64 were decoded; lines are counted in the text that they hold"
     return Source(name, plain, folder=folder, remark=remark, counted=line_feeds)
 
 

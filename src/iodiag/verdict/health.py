@@ -12,7 +12,15 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, sane_limit_ms, streams_kb, usual_ms
+from iodiag.analysis.states.service_times import (
+    CALM,
+    SERVICE,
+    class_of,
+    is_adjacent_stream,
+    sane_limit_ms,
+    streams_kb,
+    usual_ms,
+)
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
@@ -115,15 +123,18 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
 
 
 def _was_quicker(lasting: Sequence[State]) -> bool:
-    """Whether a like load, at as short a queue, took a fraction of the time in other samples."""
+    """Whether a like load took a fraction of the time in other samples, and no queue is the cause of it."""
     return any(_slowed(fast, slow) for fast in lasting for slow in lasting)
 
 
 def _slowed(fast: State, slow: State) -> bool:
-    is_like = fast.kind == slow.kind and all(
+    # discards beside reads are no other load: reads wait for them
+    is_like = (fast.kind == slow.kind or slow.mean("discards_per_s") > 0) and all(
         max(pair) <= LIKE * min(pair) for pair in ((fast.rate, slow.rate), (fast.size_kb, slow.size_kb))
     )
-    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < WAITING_DEPTH
+    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS
+    # a device that does as much with less than one in flight has no queue but what its latency makes
+    is_counted &= slow.at_once < WAITING_DEPTH or fast.depth < 1
     is_slow = slow.latency_ms > SLOWED * fast.latency_ms and not is_quick(slow)
     return is_like and is_counted and is_slow and not is_hardly_used(slow)
 
@@ -213,7 +224,7 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     Nothing but a queue excuses them: cache flushes, which writes wait for, do not.
     """
     reads = state.mean("reads_per_s")
-    counted = state.requests * reads / state.rate if state.rate > 0 else 0.0
+    counted = state.requests * reads / state.ios if state.ios > 0 else 0.0
     if not counted >= LEAST_READS or is_hardly_used(state):
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
@@ -246,9 +257,14 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
-    """Whether large requests move as much as a device of its class usually does, with a short queue."""
+    """Whether large requests move as much as a device of its class usually does, with a short queue.
+
+    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do.
+    """
     moved = state.rate * state.size_kb
-    return state.size_kb >= STREAM_KB and moved >= streams_kb(series) and state.at_once < LONG_QUEUE_DEPTH
+    is_large = state.size_kb >= STREAM_KB and moved >= streams_kb(series)
+    is_adjacent = state.util > 0 and is_adjacent_stream(series, state.size_kb, moved / state.util)
+    return (is_large or is_adjacent) and state.at_once < LONG_QUEUE_DEPTH
 
 
 def is_quick(state: State) -> bool:
@@ -403,7 +419,7 @@ def _busy_and_depth(state: State) -> tuple[float, float]:
     """The share of its time that a state was busy, and the requests in flight; by latency if that is more."""
     busy, depth = min(state.util, 1.0), state.depth
     if contradicts(state):
-        depth = state.rate * state.latency_ms / 1000
+        depth = state.held
         busy = max(busy, min(depth, 1.0))
     return (0.0 if math.isnan(busy) else busy), (0.0 if math.isnan(depth) else depth)
 

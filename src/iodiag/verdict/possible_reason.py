@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 
+from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of, is_adjacent_stream
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spread
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.model.units import KB_PER_MB
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
@@ -36,7 +40,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         "merges": merges,
         "rate": state.rate,
         "mb": state.rate * state.size_kb / 1024,
-        "per_request": 1000 * state.util / state.rate if state.rate > 0 else math.nan,
+        "per_request": 1000 * state.util / state.ios if state.ios > 0 else math.nan,
     }
     is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
     is_small &= not is_spread(series)
@@ -49,8 +53,13 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         name, values["other"], values["other_rate"] = neighbour
         values["name"] = name
         text = ": {name} beside it takes {other} ms for such requests, at {other_rate}/s"
-    elif state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB:
+    elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
+        if state.kind == "writes" and (copied := _copied(view, state)):
+            values |= copied
+            text += (
+                "; {sources} read {read:.0f} MB/s, as much as {targets} write: a copy, bound by its targets"
+            )
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
         text = ": never idle at {rate} small requests/s, with {per_request:.1f} ms of busy time per "
         text += "request; this is typical of a spinning disk that is full"
@@ -61,6 +70,32 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     else:
         return ""
     return say(text, values)
+
+
+def _is_at_speed(series: DeviceSeries, state: State) -> bool:
+    return state.util >= MOSTLY and is_adjacent_stream(
+        series, state.size_kb, state.rate * state.size_kb / state.util
+    )
+
+
+def _copied(view: View, state: State) -> Values:
+    """What some disks read, where it is what all others write in the same reports; else nothing."""
+    disks = disks_of(view)
+    if len(disks) < 2:
+        return {}
+    each = zip(disks, side_by_side(disks), strict=True)
+    moved = {s.name: [weighted.mean(own, f"{way}_kb_per_s") for way in DIRECTIONS] for s, own in each}
+    sources = [name for name, (read, written) in moved.items() if read > max(written, KB_PER_MB)]
+    targets = [name for name, (read, written) in moved.items() if written > max(read, KB_PER_MB)]
+    read, written = sum(moved[name][0] for name in sources), sum(moved[name][1] for name in targets)
+    if state.device not in targets or not abs(read - written) <= _SAME * written:
+        return {}
+    names = [", ".join(group[:_NAMED]) + ", ..." * (len(group) > _NAMED) for group in (sources, targets)]
+    return {"sources": names[0], "targets": names[1], "read": read / KB_PER_MB}
+
+
+_SAME, _NAMED = 0.02, 6
+"""How far what is read may be from what is written of it, by the edges of samples; devices that are named."""
 
 
 def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:

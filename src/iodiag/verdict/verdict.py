@@ -148,9 +148,11 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
-    busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
-    busy = busy or _busy(views)
+    aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
+    busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
+    if aside is not None and aside.confirm:
+        asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
 

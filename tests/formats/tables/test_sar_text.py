@@ -426,3 +426,36 @@ Average:        41.60     14.27     27.33   1003.95   1749.43
 Average:        41.60     14.27     27.33   1003.95   1749.43
 """
     assert iodiag.read(io.BytesIO(text.encode())).tables["io"]["interval_s"].tolist() == [600, 600, 600]
+
+
+def test_a_time_right_below_itself_is_of_the_next_section():
+    """Sections without items have one row per time; the header between two of them is lost."""
+    text = """Linux 2.6.18-8.el5 (h) 	05/14/07
+
+00:05:06       proc/s
+00:15:06         0.92
+00:15:06      1194.71
+00:25:06       975.33
+"""
+    read = reading(text)
+    assert read.tables["system"]["processes_per_s"].tolist() == [0.92]
+    assert read.unread == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "hours"),
+    [(1, (0, 9)), (9 * 3600, (9, 18)), (12 * 3600 + 1200, (12, 22))],
+    ids=["an archive", "a morning", "behind noon"],
+)
+def test_clocks_of_twelve_hours_that_lost_their_halves(begin_s: int, hours: tuple[int, int]):
+    def shown(seconds: int) -> str:
+        return f"{seconds // 3600 % 12 or 12:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+    row = "        27.41      9.42     17.99    277.34   1350.34\n"
+    rows = [f"{shown(begin_s + 600 * n)}{row}" for n in range(1, 60)]
+    header = f"{shown(begin_s)}          tps      rtps      wtps   bread/s   bwrtn/s\n"
+    read = reading(f"Linux 3.10.0 (h) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n{header}{''.join(rows)}")
+    table = read.tables["io"]
+    assert (table["time"].dt.hour.iloc[0], table["time"].dt.hour.iloc[-1]) == hours
+    assert "neither AM nor PM" in read.remarks
+    assert table["interval_s"].tolist() == [600.0] * 59

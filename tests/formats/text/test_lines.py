@@ -297,3 +297,42 @@ def test_colours_are_taken_off_wherever_a_part_ends(inside: int):
     above = b"a line of text\n" * 300_000
     above = above[: (1 << 22) - inside - 1] + b"\n"
     assert clean(above + COLOURED).data == above + whole
+
+
+_COLOURED = """Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)
+
+Device            r/s     w/s     rkB/s     wkB/s  %util
+<sda>             <1.10>    <8.60>     <44.20>    <120.44>   <1.37>
+<md127>           <0.20>  <152.40>      <3.20>   <9753.60>  <97.64>
+"""
+
+
+@pytest.mark.parametrize("escape", ["", "^[", "\ufffd", "\\033", "\\u001b"])
+def test_colours_that_lost_their_escape(escape: str):
+    text = _COLOURED.replace("<", f"{escape}[34;1m").replace(">", f"{escape}[0m")
+    read = reading(text)
+    assert read.disk["device"].tolist() == ["sda", "md127"]
+    assert read.disk["util_pct"].tolist() == [1.37, 97.64]
+
+
+def test_line_ends_that_cat_marks_are_no_cut_margin():
+    plain = _COLOURED.replace("<", "").replace(">", "")
+    read = reading(plain.replace("\t", "^I").replace("\n", "$\n"))
+    assert read.disk["util_pct"].tolist() == [1.37, 97.64]
+    assert read.sections[0].host == "db1"
+
+
+@pytest.mark.parametrize("mark", ["*", "`"])
+def test_a_marked_number_is_a_number(mark: str):
+    plain = _COLOURED.replace("<", "").replace(">", "")
+    read = reading(plain.replace("9753.60", f"{mark}9753.60{mark}").replace("97.64", f"{mark}97.64{mark}"))
+    assert read.disk["util_pct"].tolist() == [1.37, 97.64]
+    assert read.disk["write_kb_per_s"].tolist() == [120.44, 9753.6]
+
+
+def test_a_bar_in_front_of_the_lines_of_sar():
+    text = """│12:00:01          DEV       tps     rkB/s     wkB/s     %util
+│12:10:01          sda     15.48     45.31    213.66      1.58
+│12:20:01          sda     13.02     25.64    180.42      1.27
+"""
+    assert reading(text).disk["util_pct"].tolist() == [1.58, 1.27]

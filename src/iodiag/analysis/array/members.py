@@ -172,7 +172,7 @@ def arrays(view: View) -> Iterator[Array]:
 
 def array_of(view: View, device: Device) -> Array | None:
     """A device with its members' samples; None where they, or their lack, cannot be told apart."""
-    found = {member: _leg(view, member) for member in device.members}
+    found = {member: member_series(view, member) for member in device.members}
     legs = tuple({leg.name: leg for leg in found.values() if leg is not None}.values())
     missing = tuple(member for member, leg in found.items() if leg is None)
     if len(legs) + len(missing) < len(device.members):
@@ -219,7 +219,7 @@ def array_traffic(rows: Table) -> ArrayTraffic:
     return ArrayTraffic(**means, requests=requests)
 
 
-def _leg(view: View, member: str) -> DeviceSeries | None:
+def member_series(view: View, member: str) -> DeviceSeries | None:
     """A member's samples; those of the one device below it where it has none of its own.
 
     iostat shows no partitions unless asked to, and a list of disks leaves mapped devices out.

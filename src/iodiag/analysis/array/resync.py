@@ -6,12 +6,12 @@ What small writes on parity and reads of missing members may cost is taken off f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of, equal_rates
-from iodiag.analysis.array.members import Array, array_of, arrays, members_gone
+from iodiag.analysis.array.members import Array, array_of, arrays, member_series, members_gone, quotient
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import windows
@@ -87,10 +87,30 @@ def window(array: Array) -> Table | None:
     return None
 
 
+def is_rebuilt(device: Device) -> bool:
+    """Whether it is stated that a member that is gone is being rebuilt."""
+    return (device.activity or "").startswith("recovery") and members_gone(device) > 0
+
+
 def is_recovering(array: Array) -> bool:
     """Whether a member that is gone is being rebuilt, as stated and as the traffic shows."""
-    is_stated = (array.device.activity or "").startswith("recovery")
-    return is_stated and members_gone(array.device) > 0 and not array.missing and window(array) is not None
+    return is_rebuilt(array.device) and not array.missing and window(array) is not None
+
+
+def arrays_with_activity(view: View) -> list[Array]:
+    """Every array; of one that is stated to be resynced, and of which members have no samples, the others.
+
+    A resync reads all members alike, so those that are seen tell of it.
+    """
+    found = {array.name: array for array in arrays(view)}
+    for device in view.topology:
+        array = found.get(device.name)
+        if device.activity and (array is None or array.missing):
+            seen = tuple(member for member in device.members if member_series(view, member) is not None)
+            part = replace(device, members=seen, slots=device.slots or len(device.members))
+            if len(seen) >= 2 and (narrowed := array_of(view, part)) is not None:
+                found[device.name] = narrowed
+    return list(found.values())
 
 
 def read_spread(array: Array) -> Floats:
@@ -141,14 +161,22 @@ def suspected(view: View) -> Array | None:
 
 @dataclass(frozen=True)
 class Unasked:
-    """Disks beside md arrays that hardly read: `sources` read `read_kb` kB/s each, for `target` if any."""
+    """Disks beside md arrays that hardly read: `sources`, of which the first reads `read_kb` kB/s.
+
+    They read for `target`, which is written `written_kb` kB/s, or the second of them reads `other_kb`.
+    `size_kb` is the mean size of the first's reads, `piece_kb` that before they were merged; `asked_kb` and
+    `asked_ios` are what the arrays were asked for.
+    """
 
     sources: tuple[DeviceSeries, ...]
     target: DeviceSeries | None
     read_kb: float
+    other_kb: float
     written_kb: float
     asked_kb: float
+    asked_ios: float
     size_kb: float
+    piece_kb: float
 
 
 def unasked(view: View) -> Unasked | None:
@@ -167,11 +195,14 @@ def unasked(view: View) -> Unasked | None:
     first, second = sorted(disks, key=lambda s: -weighted.mean(s.samples, "read_kb_per_s"))
     read, other = (weighted.mean(s.samples, "read_kb_per_s") for s in (first, second))
     written = weighted.mean(second.samples, "write_kb_per_s") - asked["write"]
-    size = weighted.ratio(first.samples, "read_kb_per_s", "reads_per_s")
+    merged = weighted.or_zero(weighted.mean(first.samples, "read_merges_per_s"))
+    rate = weighted.mean(first.samples, "reads_per_s")
+    ios = sum(weighted.or_zero(weighted.mean(s.samples, "ios_per_s")) for s in above if is_md(s.name))
+    numbers = (asked["read"] + asked["write"], ios, quotient(read, rate), quotient(read, rate + merged))
     if not read >= LEAST_KB or asked["read"] > _ASKED * read:
         return None
     if other <= ALIKE * read and abs(written - read) <= ALIKE / 2 * read:
-        return Unasked((first,), second, read, written, asked["read"] + asked["write"], size)
+        return Unasked((first,), second, read, other, written, *numbers)
     if read - other <= EXACTLY * read:
-        return Unasked((first, second), None, read, 0.0, asked["read"] + asked["write"], size)
+        return Unasked((first, second), None, read, other, 0.0, *numbers)
     return None

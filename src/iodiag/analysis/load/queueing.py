@@ -92,10 +92,15 @@ class Level:
         """The number of its kind of request."""
         return float(self.samples.floats("kind")[self.places[0]])
 
-    @property
+    @cached_property
     def whole(self) -> DirectionLoad:
-        """All its requests together."""
-        return DirectionLoad(self.direction, self.rate, self.size_kb, self.depth, self.latency_ms)
+        """All its requests together; rate and size are those of the direction that has nearly all of them."""
+        rate, size = self.rate, self.size_kb
+        if self.direction != "mixed requests":
+            own = self._way(self.direction)
+            if own.rate > 0 and own.size_kb > 0:
+                rate, size = own.rate, own.size_kb
+        return DirectionLoad(self.direction, rate, size, self.depth, self.latency_ms)
 
     @cached_property
     def direction_load(self) -> DirectionLoad:

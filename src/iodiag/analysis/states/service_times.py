@@ -98,6 +98,15 @@ def streams_kb(series: DeviceSeries) -> float:
     return 1000 * SERVICE[class_of(series)].usual_kb_per_ms
 
 
+def is_adjacent_stream(series: DeviceSeries, size_kb: float, busy_kb_per_s: float) -> bool:
+    """Whether requests of no small size move as much while it is busy as only adjacent ones of a disk do."""
+    return size_kb >= ADJACENT_KB and busy_kb_per_s >= max(ADJACENT_KB_PER_S, streams_kb(series))
+
+
+ADJACENT_KB, ADJACENT_KB_PER_S = 64.0, 100_000.0
+"""At 64 kB this takes 1,560 requests/s: no spinning disk does as many that are not adjacent."""
+
+
 def sane_limit_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
     """What no healthy device of this class exceeds for one request alone of this size."""
     service = SERVICE[class_of(series)]
@@ -116,6 +125,20 @@ def is_felt(series: DeviceSeries, added_ms: float, rate: float = 0.0) -> bool:
     where one more is always waited for.
     """
     return added_ms >= min(SEEK_MS, CALM * SERVICE[class_of(series)].usual_ms) or rate * added_ms >= 1000
+
+
+LARGE = 3.0
+"""Times the latency at the same load from which a device is told to be slower, however quick (Percona)."""
+
+
+def is_told(series: DeviceSeries, before_ms: float, after_ms: float, rows: Table) -> bool:
+    """Whether a device that became slower at the same load, as `rows` show it, is more than a remark.
+
+    A small change on a device that stays quicker than the fastest class usually is nobody pays for.
+    """
+    size, rate = weighted.ratio(rows, "kb_per_s", "ios_per_s"), weighted.mean(rows, "ios_per_s")
+    is_slow = after_ms >= LARGE * before_ms or after_ms > SERVICE["nvme"].usual(weighted.or_zero(size))
+    return is_slow or is_felt(series, after_ms - before_ms, rate)
 
 
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:

@@ -115,8 +115,7 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
 
 def is_little(state: State) -> bool:
     """Whether rate times latency is about what is in flight: else its counter holds others as well."""
-    held = state.rate * state.latency_ms / 1000
-    return not abs(held - state.depth) > LITTLE * max(held, state.depth) + 0.01
+    return not abs(state.held - state.depth) > LITTLE * max(state.held, state.depth) + 0.01
 
 
 LITTLE = 1 / 3

@@ -30,6 +30,9 @@ KINDS: tuple[Kind, ...] = ("idle", "reads", "writes", "reads and writes", "disca
 ONE_DIRECTION = 0.95
 """Share of the requests from which the rest does not count."""
 
+_NAMED = ("reads", "writes", "discards")
+"""Kinds that are named for the one direction with (nearly) all requests."""
+
 STUCK_UTIL, STUCK_DEPTH = 0.9, 0.5
 """Without a completion, a device this busy or with this much in flight holds requests back."""
 
@@ -44,9 +47,11 @@ MOST_STATES = 8
 class State:
     """The samples of one device in which it did the same, taken together: like kind, latency and depth.
 
-    Means are weighted as the column registry says. `seconds` is NaN where no length is known; `requests` are
-    those counted (of samples of unknown length at the least); `share` is of the device's time. `at_once` are
-    the requests in flight while busy where util can be trusted, else the mean number in flight.
+    Means are weighted as the column registry says. `rate`, `size_kb` and `latency_ms` are those of the
+    direction it is named for, as far as columns tell, else of all requests. `seconds` is NaN where no length
+    is known; `requests` are those counted (of samples of unknown length at the least); `share` is of the
+    device's time. `at_once` are the requests in flight while busy where util can be trusted, else the mean
+    number in flight.
     """
 
     device: str
@@ -72,19 +77,43 @@ class State:
         return weighted.mean(self.rows, column)
 
     @cached_property
-    def rate(self) -> float:
-        """Requests per second."""
+    def ios(self) -> float:
+        """Requests per second, of all directions."""
         return self.mean("ios_per_s")
 
     @cached_property
+    def held(self) -> float:
+        """Requests in flight by Little's law: the rate of all times their mean latency."""
+        return self.ios * _by_requests(self.rows, "latency_ms", "ios_per_s") / 1000
+
+    @cached_property
+    def _own_rate(self) -> float:
+        """Requests per second of its direction; NaN where it has all of them, or nothing tells."""
+        rate = self.mean(f"{self.kind}_per_s") if self.kind in _NAMED else math.nan
+        return rate if 0 < rate < self.ios else math.nan
+
+    @cached_property
+    def rate(self) -> float:
+        """Requests per second."""
+        return self.ios if math.isnan(self._own_rate) else self._own_rate
+
+    @cached_property
     def size_kb(self) -> float:
-        """Mean size of a request."""
+        """Mean size of a request; of reads and writes where others discard, which moves nothing."""
+        if not math.isnan(self._own_rate):
+            own = self.mean(f"{self.kind[:-1]}_kb_per_s") / self._own_rate
+            if own > 0:
+                return own
+        moved = self.mean("reads_per_s") + self.mean("writes_per_s")
+        if self.kind != "discards" and self.mean("discards_per_s") > 0 and moved > 0:
+            return (self.mean("read_kb_per_s") + self.mean("write_kb_per_s")) / moved
         return _by_requests(self.rows, "size_kb", "ios_per_s")
 
     @cached_property
     def latency_ms(self) -> float:
-        """Mean latency of all requests."""
-        return _by_requests(self.rows, "latency_ms", "ios_per_s")
+        """Mean latency of a request."""
+        own = math.nan if math.isnan(self._own_rate) else self.mean(f"{self.kind[:-1]}_await_ms")
+        return own if own > 0 else _by_requests(self.rows, "latency_ms", "ios_per_s")
 
     @cached_property
     def util(self) -> float:
@@ -120,7 +149,7 @@ def contradicts(state: State) -> bool:
 
     And nothing tells which is wrong: a busy share beyond the depth, too, shows that the depth is.
     """
-    counted, held = state.mean("queue_depth"), state.rate * state.latency_ms / 1000
+    counted, held = state.mean("queue_depth"), state.held
     is_disproved = counted < BORNE_OUT * min(state.util, held) - LITTLE_SLACK
     return counted < LITTLE * held - LITTLE_SLACK and not is_disproved
 

@@ -67,10 +67,15 @@ class DeviceSeries:
     @cached_property
     def rotational(self) -> bool | None:
         """Whether it stands on spinning disks: from sysfs or lsblk, of itself or of its disks."""
-        known = [leaf.rotational for leaf in self.leaves if leaf.rotational is not None]
+        # the kernel says of every volume of ZFS that it does not spin
+        known = [
+            leaf.rotational
+            for leaf in self.leaves
+            if leaf.rotational is not None and not leaf.name.startswith("zd")
+        ]
         if known:
             return any(known)
-        if self.device is not None and self.device.rotational is not None:
+        if self.device is not None and self.device.rotational is not None and not self.name.startswith("zd"):
             return self.device.rotational
         return False if self.name.startswith("nvme") else None
 
@@ -87,7 +92,7 @@ class DeviceSeries:
         """Whether it is a device that others stand under: md, device-mapper, multipath, bcache, drbd."""
         if self.device is not None and self.device.kind in ("md", "lvm", "dm", "multipath", "crypt"):
             return True
-        return self.name.startswith(("dm-", "md", "bcache", "drbd")) or (
+        return self.name.startswith(("dm-", "md", "bcache", "drbd", "zd")) or (
             self.device is not None and bool(self.device.members)
         )
 

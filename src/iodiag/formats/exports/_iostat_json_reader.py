@@ -15,7 +15,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
-from iodiag.formats.exports._json_scan import Event, Value, scan
+from iodiag.formats.exports._json_scan import Event, Value, Whole, scan
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.raw_columns.sar import combine_long_cpu, find_section
@@ -27,10 +27,18 @@ from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
 from iodiag.formats.text.times.row_times import COUNT_RATES
 from iodiag.formats.types import Item, LayoutColumn
-from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
+from iodiag.formats.whole_files import (
+    LOST_POINT,
+    account,
+    line_starts,
+    lost_points,
+    mark_lines,
+    undress,
+    unseen,
+)
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.model.columns import KEY_COLUMNS
-from iodiag.table.table import Floats, Ints, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Floats, Ints, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 
@@ -95,12 +103,14 @@ class _Group:
     name_key: str = ""
     devices: list[str] = field(default_factory=list)
     values: array[float] = field(default_factory=lambda: array("d"))
+    is_whole: array[int] = field(default_factory=lambda: array("b"))
 
     def add(self, report: int, at: int, members: dict[str, Value]) -> None:
         self.reports.append(report)
         self.at.append(at)
         self.devices.append(str(members.get(self.name_key) or ""))
         self.values.extend([value if isinstance(value, float) else math.nan for value in members.values()])
+        self.is_whole.extend([type(value) is Whole for value in members.values()])
 
 
 @dataclass
@@ -131,7 +141,7 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
     runs = _runs(source, data, starts, classes, reasons)
     clocks = [[_clock.parse_line(report.clock) for report in run.reports] for run in runs]
     dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
-    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_half=False)
+    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_am_pm=False)
     if sentence and runs:
         yield ParseNote(source.name, 0, sentence)
     notes: list[ParseNote] = []
@@ -299,11 +309,18 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     """All rows with the same keys."""
     columns = _columns(keys[0], keys[1:])
     places = [keys.index(key) - 1 for key in columns]
-    numbers = np.frombuffer(group.values).reshape(len(group.devices), len(keys) - 1)[:, places]
+    shape = len(group.devices), len(keys) - 1
+    numbers = np.frombuffer(group.values).reshape(shape)[:, places]
     numbers[~(np.abs(numbers) < _ABSURD)] = np.nan
+    is_whole = np.frombuffer(group.is_whole, dtype=np.bool_).reshape(shape)[:, places]
+    (is_lost,) = lost_points([(numbers, is_whole)])
+    numbers[is_lost] = np.nan
     numbers *= [column.factor for column in columns.values()]
     names = tuple(column.column for column in columns.values())
     lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
+    notes += [
+        ParseNote(source, line, LOST_POINT, is_unread=True) for line in lines[is_lost.any(axis=1)].tolist()
+    ]
     is_disk = keys[0] == "disk"
     note = _correct_unit(names, numbers) if is_disk else ""
     if note:
@@ -431,7 +448,7 @@ def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleT
         for table in timed.tables:
             tables.setdefault(table.family, []).append(_rows(source, timed, table, is_aware))
     for family, parts in tables.items():
-        yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
+        yield SampleTable(family, in_order_of_lines(stacked_all_columns(parts)))
 
 
 def _rows(source: str, timed: _Timed, table: _Table, is_aware: bool) -> Table:

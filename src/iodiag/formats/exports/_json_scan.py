@@ -37,7 +37,13 @@ _GOES_ON = re.compile(rb"[\s\0]*+([,\]}]|%b[ \t]*+:|(?<=[ \t])\{)" % _STRING)
 
 _PROSE = re.compile(rb'^(?![ \t]*+(?:[\[\]{},]|"[^"\n]*+"[ \t]*+:))[^\n]', re.MULTILINE)
 _NO_NAME = "?"
-_STRICT = json.JSONDecoder(strict=False, parse_int=float)
+
+
+class Whole(float):
+    """A number that was printed without decimals."""
+
+
+_STRICT = json.JSONDecoder(strict=False, parse_int=Whole)
 
 
 class Event(NamedTuple):
@@ -210,7 +216,8 @@ def _value(token: re.Match[bytes]) -> Value:
     if token.lastgroup == "string":
         return _text(token["string"])
     if token.lastgroup == "number":
-        return float(token["number"].replace(b",", b"."))
+        number = token["number"].replace(b",", b".")
+        return float(number) if b"." in number else Whole(number)
     return None if token["word"].lower() in (b"null", b"true", b"false") else math.nan
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from iodiag.formats.exports._json_scan import Whole
 from iodiag.formats.exports._sadf_tables import (
     REPEATED,
     Export,
@@ -24,6 +25,7 @@ from iodiag.formats.exports._sadf_tables import (
 )
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.whole_files import LOST_POINT, lost_points
 from iodiag.model.capture import ParseNote, Source
 from iodiag.table.table import Bools, Ints
 from iodiag.table.texts import Texts
@@ -87,6 +89,7 @@ class _Rows:
     places: array[int] = field(default_factory=lambda: array("q"))
     words: dict[str, list[str]] = field(default_factory=dict)
     numbers: array[float] = field(default_factory=lambda: array("d"))
+    is_whole: array[int] = field(default_factory=lambda: array("b"))
 
     def add(self, sample: int, at: int, members: Mapping[str, Value]) -> None:
         self.samples.append(sample)
@@ -96,6 +99,7 @@ class _Rows:
                 self.words.setdefault(name, []).append(_word(value))
             else:
                 self.numbers.append(_number(value))
+                self.is_whole.append(_is_whole(value))
 
 
 @dataclass
@@ -198,6 +202,8 @@ def export(
     segment_of, kernels, cpus = _segments(samples)
     parts: list[Part] = []
     again: list[int] = []
+    for line in lines_of(_without_lost_points([*samples.rows.values()])).tolist()[:_MOST_NOTES]:
+        notes.append(ParseNote(source.name, line, LOST_POINT, source.quote(line)[:200], is_unread=True))
     for rows in samples.rows.values():
         is_again = _is_again(rows)
         again += lines_of(np.frombuffer(rows.places, dtype=np.int64)[is_again]).tolist()
@@ -274,6 +280,18 @@ def _is_again(rows: _Rows) -> Bools:
     return result
 
 
+def _without_lost_points(all_rows: Sequence[_Rows]) -> Ints:
+    """Leave out the numbers that have lost their point; the places of their rows."""
+    numbers = [np.frombuffer(rows.numbers).reshape(len(rows.places), -1) for rows in all_rows]
+    is_whole = [np.frombuffer(rows.is_whole, np.bool_).reshape(len(rows.places), -1) for rows in all_rows]
+    found = [np.empty(0, dtype=np.int64)]
+    is_lost = lost_points([*zip(numbers, is_whole, strict=True)])
+    for rows, own, lost in zip(all_rows, numbers, is_lost, strict=True):
+        own[lost] = np.nan
+        found.append(np.frombuffer(rows.places, dtype=np.int64)[lost.any(axis=1)])
+    return np.sort(np.concatenate(found))
+
+
 def _only(part: Part, chosen: Bools) -> Part:
     """Some rows of a part."""
     if chosen.all():
@@ -339,6 +357,11 @@ def _number(value: Value) -> float:
     """A number, NaN where it is none. Numbers are alone in their quotes, so a comma is a decimal sign."""
     found = parse_number(value, True) if isinstance(value, str) else value
     return found if found is not None and abs(found) < _ABSURD else float("nan")
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a number was printed without decimals."""
+    return "." not in value and "," not in value if isinstance(value, str) else type(value) is Whole
 
 
 def _cpus(value: Value) -> int | None:

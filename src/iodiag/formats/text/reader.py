@@ -48,7 +48,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     if found.foreign and not (found.blocks or found.contexts):
         tool = most_telling(found.foreign)
         raise UnknownFormat(f"{source.name}:{text.numbers[found.foreign[tool]]}: {refusal(tool)}")
-    order, sentence = _clock.day_order(found.clocks, found.has_half)
+    order, sentence = _clock.day_order(found.clocks, found.has_am_pm)
     is_ended = source.data.endswith((b"\n", b"\r")) or text.is_blank.all()
     cut = -1 if is_ended else int(np.flatnonzero(~text.is_blank)[-1])
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order), cut))
@@ -56,9 +56,9 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         yield ParseNote(source.name, 0, sentence)
     if all_rows:
         yield from without_cut_numbers(found, all_rows, cut)
-    if unzoned.is_of_twelve and all_rows:
-        yield ParseNote(source.name, 0, _NO_HALF)
     all_timings = timings(found, all_rows, order)
+    if all_rows and (unzoned.is_of_twelve or any(timing.is_of_twelve for timing in all_timings)):
+        yield ParseNote(source.name, 0, _NO_HALF)
     yield from tables(found, all_rows, all_timings)
     yield from sections(found, all_rows, all_timings)
     for context in found.contexts:

@@ -140,11 +140,11 @@ def _mixed(series: DeviceSeries, limits: Limits) -> str:
 def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:
     """Whether it stands on spinning disks, or takes as long for each read as only these do."""
     spins = is_spinning(series)
-    if spins is not None:
-        return spins
+    if spins is not None or is_virtual(series):
+        return spins is True and not is_virtual(series)
     # with several in flight flash overlaps them, and a disk that turns serves one after the other
     is_serial = pattern.per_read_ms >= limits.turn_ms and pattern.depth >= _SEVERAL
-    return is_serial and not (is_virtual(series) or may_be_stacked(series) or _overlaps(series))
+    return is_serial and not (may_be_stacked(series) or _overlaps(series))
 
 
 def _overlaps(series: DeviceSeries) -> bool:
@@ -160,9 +160,12 @@ def _overlaps(series: DeviceSeries) -> bool:
 def _finding(
     view: View, series: DeviceSeries, pattern: ReadPattern, reference: Reference, limits: Limits
 ) -> Finding:
-    attested, spins = in_pieces(view, limits.blocks_per_record, limits.extents), is_spinning(series) is True
+    attested = in_pieces(view, limits.blocks_per_record, limits.extents)
+    # what a guest's volume stands on, and whether that seeks, its host alone knows
+    is_guest = is_virtual(series)
+    spins = is_spinning(series) is True and not is_guest
     looks = not spins and _seeks(series, pattern, limits)
-    is_serial = spins or pattern.per_read_ms >= limits.seek_ms
+    is_serial = spins or (pattern.per_read_ms >= limits.seek_ms and not is_guest)
     points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
@@ -181,7 +184,9 @@ def _finding(
     # what is quicker than a seek is none at each read, whatever else these cost
     is_quick = not spins and pattern.per_read_ms * FASTER_THAN_SEEKS < 1000
     kind = (
-        "quick"
+        "guest"
+        if is_guest
+        else "quick"
         if is_quick
         else "single"
         if pattern.page_kb
@@ -193,11 +198,11 @@ def _finding(
         severity=severity,
         confidence=sure,
         **scope(pattern.rows, series.name),
-        **({"title": "Small unmerged reads keep a device busy"} if is_quick else {}),
+        **({"title": "Small unmerged reads keep a device busy"} if is_quick or is_guest else {}),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(
             *_counted(pattern, reference, values),
-            *_witnesses(pattern, spins, is_serial, values),
+            *_witnesses(pattern, spins, is_serial, is_guest, values),
             *(cite_fact(fact) for fact in attested),
         ),
         refutes=("a read test with large blocks that is no faster", "a program that means to read at random"),
@@ -219,13 +224,18 @@ def _counted(pattern: ReadPattern, reference: Reference, values: Values) -> Iter
         yield cite(pattern.rows, said + "what spinning disks stream", values, weighs="context")
 
 
-def _witnesses(pattern: ReadPattern, spins: bool, is_serial: bool, values: Values) -> Iterator[Evidence]:
+def _witnesses(
+    pattern: ReadPattern, spins: bool, is_serial: bool, is_guest: bool, values: Values
+) -> Iterator[Evidence]:
     if pattern.is_one_by_one:
-        text = "{depth} in flight at {await} ms each: one reader waits out one seek after the other"
+        text = "{depth} in flight at {await} ms each: one reader waits out one read after the other"
     else:
-        text = "{depth} in flight at {await} ms each: readahead or several readers queue their seeks"
+        text = "{depth} in flight at {await} ms each: readahead or several readers queue their reads"
     yield cite(pattern.rows, text, values, worst="read_await_ms")
-    if spins:
+    if is_guest:
+        text = "{device} is served by a hypervisor, a provider or a network: what it costs there is not seen"
+        yield cite(None, text, values, weighs="against")
+    elif spins:
         yield cite(None, "{device} stands on spinning disks (from {origin})", values)
     elif is_serial:
         yield cite(pattern.rows, "busy {per_read} ms per request: the time of a seek, not of flash", values)
@@ -241,6 +251,7 @@ _SUMMARY = {
     "fragments": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of what it can stream.",
     "assumed": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of the {reference:g} MB/s "
     "that a spinning disk is assumed to stream.",
+    "guest": "{device} is {busy:.0f} % busy with small reads: {rate} kB/s in pieces of {size} kB.",
     "quick": "{device} is {busy:.0f} % busy with small reads: {rate} kB/s in pieces of {size} kB, "
     "{per_read} ms of busy time each, too quick for a seek at each of them.",
     "single": "{device} reads single pages of {page:g} kB: busy {busy:.1f} % of the time for {rate} kB/s.",
@@ -473,6 +484,7 @@ RULE = Rule(
     title="Small unmerged reads make the disk seek",
     why="A spinning disk moves a hundredth of its streaming rate in reads of a few kB.",
     remedy=(
+        "Find out who reads, and whether it means to read at random or scans a table or file.",
         "If this is a scan: rebuild the table or file (OPTIMIZE TABLE, CLUSTER, e4defrag, xfs_fsr).",
         "Raise readahead (blockdev --setra 8192) where a scan reads in small pieces.",
         "If the reads are random by design: an index that spares the scan, a larger cache, or flash.",
@@ -494,8 +506,9 @@ RULE = Rule(
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
     confirm=(
-        "find MOUNTPOINT -xdev -type f -size +100M -exec filefrag {} +",
+        "pidstat -d 1 10",
         "blockdev --getra /dev/DEVICE",
+        "find MOUNTPOINT -xdev -type f -size +100M -exec filefrag {} +",
         "biosnoop",
     ),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),

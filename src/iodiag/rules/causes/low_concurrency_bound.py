@@ -56,7 +56,7 @@ MOSTLY = 0.5
 
 def _is_overcounted(state: State) -> bool:
     """Whether rate times latency of reads alone, without flushes, is far below the number in flight."""
-    return state.kind == "reads" and state.depth > 2 * state.rate * state.latency_ms / 1000 + HALF_DIGIT
+    return state.kind == "reads" and state.depth > 2 * state.held + HALF_DIGIT
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -102,7 +102,8 @@ def _is_lockstep(group: Sequence[DeviceSeries]) -> bool:
 
 
 def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
-    rates = [weighted.mean(series.samples, "ios_per_s") for series in group]
+    column = "ios_per_s" if level.direction == "mixed requests" else f"{level.direction}_per_s"
+    rates = [weighted.mean(series.samples, column) for series in group]
     names = [series.name for series in group]
     values: Values = {
         "count": len(group),

@@ -72,7 +72,7 @@ def _slow(series: DeviceSeries, limits: Limits) -> State | None:
     """The longest state of many small writes that take much longer than its class of device usually does."""
     for state in states(series):
         size, wait = state.mean("write_size_kb"), state.mean("write_await_ms")
-        count = state.requests * state.mean("writes_per_s") / state.rate if state.rate else 0.0
+        count = state.requests * state.mean("writes_per_s") / state.ios if state.ios else 0.0
         if size <= limits.size and count >= limits.requests and wait >= CALM * usual_ms(series, size):
             return state
     return None

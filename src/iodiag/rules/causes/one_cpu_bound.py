@@ -63,7 +63,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
-        yield RULE.clear("no CPU by itself is full of the kernel's work")
+        near = _nearly_full(view, limits)
+        yield RULE.undetermined(near) if near else RULE.clear("no CPU by itself is full of the kernel's work")
         return
     names = topmost(view, (series.name for series in view.devices))
     tops = [series for series in view.devices if series.name in names]
@@ -77,6 +78,27 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(why_not, pace.series.name)
     else:
         yield _finding(pace, rows, limits)
+
+
+def _nearly_full(view: View, limits: Limits) -> str:
+    """That one CPU works in the kernel most of its time and has none left, where the others are not full."""
+    cpu, together = view.samples("cpu"), view.cpu_all
+    if cpu is None or together is None:
+        return ""
+    near = cpu[
+        (np.asarray(cpu["cpu"] != "all"))
+        & (cpu.floats("system_pct") >= limits.near)
+        & (cpu.floats("idle_pct") <= 100 - limits.cpu)
+    ]
+    if not len(near):
+        return ""
+    all_full = together[together.floats("idle_pct") < 100 - limits.others]
+    near = near[np.setdiff1d(np.arange(len(near)), paired(all_full, near)[1])]
+    if not len(near):
+        return ""
+    worst = int(np.argmax(near.floats("system_pct")))
+    values: Values = {"cpu": str(near["cpu"][worst]), "share": float(near.floats("system_pct")[worst])}
+    return say("CPU {cpu} was {share:.0f} % in the kernel and had no idle time: it may be full", values)
 
 
 def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _Pace | None:
@@ -172,6 +194,7 @@ RULE = Rule(
     needs=Needs(one_of=({"cpu": ("system_pct", "idle_pct")},)),
     thresholds={
         "cpu": Threshold(95, "%", "of one CPU in the kernel", "judgement: the usual alarm for a full CPU"),
+        "near": Threshold(75, "%", "of one CPU without idle time, that is not cleared", "as cpu-exhausted"),
         "others": Threshold(60, "%", "of all CPUs together at most", "judgement: half of them idle"),
         "rate": Threshold(500, "requests/s", "at least", "judgement: fewer cost a CPU 2 ms each; none do"),
         "kb": Threshold(50_000, "kB/s", "or at least", "judgement: encryption on a slow core: 100 MB/s"),

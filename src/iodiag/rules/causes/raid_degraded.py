@@ -29,8 +29,8 @@ import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.equal_rates import disks_of
-from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
-from iodiag.analysis.array.resync import is_recovering, read_spread
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, members_gone, quotient
+from iodiag.analysis.array.resync import arrays_with_activity, is_rebuilt, is_recovering, read_spread
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
@@ -71,7 +71,7 @@ REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array that is said, or seems, to lack a member."""
-    known = {array.name: array for array in arrays(view)}
+    known = {array.name: array for array in arrays_with_activity(view)}
     redundant = [device for device in view.topology if device.level in REDUNDANT]
     for device in redundant:
         array = known.get(device.name)
@@ -142,8 +142,10 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     is_failed = members_gone(device) > (device.parity_members or (device.slots or 0) - 1)
     has, few = ("has", ", fewer than it needs") if is_failed else ("runs with", "")
     told: dict[str, Any] = _FAILED if is_failed else {"severity": "warning"}
-    if not is_failed and array is not None and is_recovering(array):
-        told, few = _REBUILT, " until its rebuild ends"
+    if not is_failed and is_rebuilt(device):
+        # a rebuild that the traffic shows is told with its cost by the rule on rebuilds
+        is_told = array is not None and is_recovering(array)
+        told, few = {**_REBUILT, "severity": "notice" if is_told else "warning"}, " until its {activity} ends"
     return RULE.finding(
         **told,
         confidence="high",
@@ -155,9 +157,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     )
 
 
-# a rebuild that the traffic shows is told with its cost by the rule on rebuilds
 _REBUILT: dict[str, Any] = {
-    "severity": "notice",
     "remedy": (
         "Check the backups, and let the rebuild end.",
         "Find out why a member left, unless the array is new: kernel log, smartctl -x, cables.",

@@ -28,11 +28,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, quotient
 from iodiag.analysis.array.resync import (
     ALIKE,
+    LEAST_KB,
     MATERIAL,
     Unasked,
+    arrays_with_activity,
     is_rebuild,
     is_recovering,
     read_spread,
@@ -44,7 +46,7 @@ from iodiag.analysis.array.resync import (
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.device_names import is_physical
+from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -55,7 +57,7 @@ from iodiag.table.table import Table, stacked
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array whose members read what nobody asked for."""
-    known = [array for array in arrays(view) if array.has_peers]
+    known = [array for array in arrays_with_activity(view) if array.has_peers]
     guess = suspected(view)
     for array in (*known, *([guess] if guess is not None else [])):
         if array.missing:
@@ -80,8 +82,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if moved is not None:
         yield _inferred(moved, limits)
     elif not known:
+        unseen = [device for device in view.topology if len(device.members) >= 2 and device.kind == "md"]
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
-        yield RULE.not_applicable(reason, missing=("topology",))
+        if unseen:
+            reason = "its members have no samples: capture the disks beside the array"
+        missing = tuple(member for device in unseen for member in device.members) or ("topology",)
+        yield RULE.not_applicable(reason, *(device.name for device in unseen), missing=missing)
 
 
 def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
@@ -90,7 +96,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     size = float(values["size"])
     is_idle = float(values["asked_share"]) <= limits.most_asked
     is_long_read = abs(size / limits.resync_size - 1) <= 0.05 or size >= 2 * limits.resync_size
-    is_long_read |= _are_pages(values)
+    is_long_read |= _are_pages(array, values) or _are_units(values)
     points = 1 + is_idle + is_long_read + 3 * bool(activity) + is_sustained(rows)
     points += float(values["apart"]) <= limits.alike
     points -= not array.is_stated
@@ -100,7 +106,8 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     is_beside = not float(values["share"]) >= 100 * MATERIAL
     is_queued = float(values["depth"]) >= 1 and not max(array.leg_mean(rows, "util_pct")) < limits.busy
     competes = paid.ios >= limits.least_asked and is_queued and sure != "low"
-    target = _target(view, array, values)
+    target = None if values["rebuilt"] else _target(view, array, values)
+    is_bound_above = _is_bound_above(array, values, limits)
     legs = (*(leg.name for leg in array.legs), *((target.name,) if target else ()))
     is_degraded = is_recovering(array)
     if target is not None:
@@ -112,7 +119,8 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
         summary=say(
             (_BESIDE if is_beside else _ALONE + _ASKED * array.is_seen + (_COMPETES if competes else "."))
             + _ONTO * bool(target)
-            + _UNTIL * is_degraded,
+            + _UNTIL * is_degraded
+            + _MD_BOUNDS * is_bound_above,
             values,
         ),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
@@ -121,7 +129,14 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
             "a process that reads the disks",
         ),
         cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
-        confirm=array_commands(array.device, "sync_action", "sync_speed_max", "sync_completed"),
+        **({"remedy": (*_RAISE, *RULE.remedy)} if is_bound_above else {}),
+        confirm=array_commands(
+            array.device,
+            "sync_action",
+            "sync_speed_max",
+            "sync_completed",
+            *(("stripe_cache_size", "group_thread_cnt") if is_bound_above else ()),
+        ),
     )
 
 
@@ -132,9 +147,24 @@ def _target(view: View, array: Array, values: Values) -> DeviceSeries | None:
     found = []
     for series in disks:
         read, written = (weighted.mean(series.samples, f"{way}_kb_per_s") for way in ("read", "write"))
-        if (1 - ALIKE) * reads[0] <= written <= (1 + ALIKE) * reads[1] and read <= ALIKE * written:
+        if (
+            max((1 - ALIKE) * reads[0], LEAST_KB) <= written <= (1 + ALIKE) * reads[1]
+            and read <= ALIKE * written
+        ):
             found.append(series)
     return found[0] if len(found) == 1 else None
+
+
+def _is_bound_above(array: Array, values: Values, limits: Limits) -> bool:
+    """Whether a stated resync reads page by page on members that have time left and no queue: md bounds it.
+
+    A rebuild and a check of parity go through the stripe cache and one thread, unless more are set up.
+    """
+    is_running = (
+        "%" in (array.device.activity or "") and array.device.parity_members > 0 and is_md(array.name)
+    )
+    is_free = float(values["busiest"]) <= limits.free and float(values["at_once"]) < limits.at_once
+    return is_running and is_free and abs(float(values["size"]) / KB_PER_PAGE - 1) <= 0.05
 
 
 def _inferred(moved: Unasked, limits: Limits) -> Finding:
@@ -144,21 +174,29 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
         "sources": " and ".join(series.name for series in moved.sources),
         "target": moved.target.name if moved.target else "",
         "read": moved.read_kb,
+        "other": moved.other_kb,
         "written": moved.written_kb,
         "asked": moved.asked_kb,
         "size": moved.size_kb,
+        "piece": moved.piece_kb,
         "unit": limits.resync_size,
     }
     rows = stacked([series.samples for series in disks])
-    is_unit = abs(moved.size_kb / limits.resync_size - 1) <= 0.05 or moved.size_kb >= 2 * limits.resync_size
+    is_unit = _are_units(values) or moved.size_kb >= 2 * limits.resync_size
+    is_queued = any(
+        weighted.mean(series.samples, "util_pct") >= limits.busy
+        and weighted.mean(series.samples, "depth") >= 1
+        for series in disks
+    )
+    competes = is_unit and is_queued and moved.asked_ios >= limits.least_asked
     return RULE.finding(
-        severity="notice",
+        severity="warning" if competes else "notice",
         confidence="medium" if is_unit else "low",
         **grading.scope(disks[0].samples, *(series.name for series in disks)),
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),
-            cite(rows, _LONG if is_unit else _SHORT, values, weighs="for" if is_unit else "context"),
+            cite(rows, _size_text(values, is_unit), values, weighs="for" if is_unit else "context"),
             cite(None, "nothing states which disks the arrays stand on", values, weighs="against"),
         ),
         refutes=(
@@ -174,8 +212,8 @@ _REBUILT = (
     "a mirror is, or was, rebuilt onto {target}."
 )
 _CHECKED = (
-    "{sources} read {read} kB/s each, alike, for which no array was asked: a mirror is, or was, checked or "
-    "resynced."
+    "{sources} read {read} and {other} kB/s, alike, for which no array was asked: a mirror is, or was, "
+    "checked or resynced."
 )
 
 
@@ -186,7 +224,17 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
     moved = paid.legs_read_kb if len(rates) == len(reads) else paid.legs_read_kb + paid.legs_write_kb
     merged = sum(np.nan_to_num(array.leg_mean(rows, "read_merges_per_s")).tolist())
     lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
+    is_onto_one = is_rebuild(array)[rows["place"]].mean() > 0.5
+    rebuilt = array.legs[reads.index(min(reads))].name if is_onto_one else ""
+    readers, slots = len(reads) - is_onto_one, max(array.slots, len(reads))
+    busy, depth = (array.leg_mean(rows, column) for column in ("util_pct", "depth"))
     return {
+        "rebuilt": rebuilt,
+        "readers": f"{readers} of its {slots}" if readers < slots else f"its {slots}",
+        "busiest": max(busy),
+        "at_once": max(
+            100 * held / util if util > 0 else 0.0 for held, util in zip(depth, busy, strict=True)
+        ),
         "device": array.name,
         "layout": array.layout,
         "legs": float(len(reads)),
@@ -203,7 +251,7 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
         "merged": quotient(merged, sum(rates) + merged),
         "piece": quotient(paid.legs_read_kb, sum(rates) + merged),
         "requests": ios * float(lengths.sum()),
-        "depth": float(np.mean(array.leg_mean(rows, "depth"))),
+        "depth": float(np.mean(depth)),
         "activity": array.device.activity or "",
         "what": _NAMES.get((array.device.activity or "").split(" ")[0], "A resync, check or rebuild"),
         "origin": array.device.provenance.get("activity", ""),
@@ -212,9 +260,21 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
     }
 
 
-def _are_pages(values: Values) -> bool:
-    """Whether the reads of the members are single pages that were merged."""
-    return float(values["merged"]) >= _MERGED and abs(float(values["piece"]) / KB_PER_PAGE - 1) <= 0.05
+def _are_pages(array: Array, values: Values) -> bool:
+    """Whether the reads of the members are single pages, merged or those of a stated activity of parity."""
+    is_stated = bool(array.device.activity) and array.device.parity_members > 0
+    return (is_stated or float(values["merged"]) >= _MERGED) and abs(
+        float(values["piece"]) / KB_PER_PAGE - 1
+    ) <= 0.05
+
+
+def _are_units(values: Values) -> bool:
+    """Whether the reads, before they were merged, have the size of md's unit."""
+    return abs(float(values["piece"]) / float(values["unit"]) - 1) <= 0.05
+
+
+def _size_text(values: Values, is_long_read: bool) -> str:
+    return _UNITS if _are_units(values) else _LONG if is_long_read else _SHORT
 
 
 _MERGED = 0.9
@@ -224,16 +284,14 @@ _MERGED = 0.9
 def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> Iterator[Evidence]:
     legs = stacked(array.legs_at(rows))
     yield cite(array.both_layers(rows), _READS if array.is_seen else _UNSEEN, values, worst="read_kb_per_s")
-    if is_rebuild(array)[rows["place"]].mean() > 0.5:
-        reads = array.leg_mean(rows, "read_kb_per_s")
-        target = array.legs[reads.index(min(reads))]
+    if target := values["rebuilt"]:
         written = max(array.leg_mean(rows, "write_kb_per_s"))
-        rebuilt: Values = {"target": target.name, "written": written, "most": values["most"]}
+        rebuilt: Values = {"target": target, "written": written, "most": values["most"]}
         yield cite(legs, _REBUILD, rebuilt, worst="write_kb_per_s")
     else:
         yield cite(legs, _ALIKE, values, worst="read_kb_per_s")
     if not np.isnan(float(values["size"])):
-        text = _PAGES if _are_pages(values) else _LONG if is_long_read else _SHORT
+        text = _PAGES if _are_pages(array, values) else _size_text(values, is_long_read)
         is_short = not is_long_read and float(values["size"]) < float(values["unit"])
         yield cite(legs, text, values, weighs="for" if is_long_read else "against" if is_short else "context")
     if values["activity"]:
@@ -250,7 +308,7 @@ _NAMES = {
     "repair": "A repair",
     "reshape": "A reshape",
 }
-_ALONE = "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members"
+_ALONE = "{what} of {device} ({layout}) reads {legs_read} kB/s on {readers} members"
 _ASKED = "; {asked} kB/s are read from it and {written} kB/s are written to it"
 _COMPETES = ", and the requests queue."
 _BESIDE = _ALONE + "; at {share:.0f} % of what they do, it slows the rest little."
@@ -263,8 +321,19 @@ _READS = (
 _UNSEEN = "the {legs} members read {legs_read} kB/s together; {device} itself is not in the capture"
 _ALIKE = "they read alike, {least} to {most} kB/s each, {apart:.1f} % apart in the median sample"
 _REBUILD = "all members but {target} read up to {most} kB/s each while {target} was written {written} kB/s"
+_UNITS = (
+    "their reads are made of pieces of {piece:.1f} kB: md works in units of {unit} kB, which merge to more"
+)
 _LONG = "their requests average {size} kB: md works in units of {unit} kB, which merge to more"
-_PAGES = "their reads are merged from pieces of {piece:.1f} kB: RAID4, 5 and 6 resync page by page"
+_MD_BOUNDS = (
+    " No member that is seen is more than {busiest:.0f} % busy or has more than {at_once:.1f} requests in "
+    "flight while busy: the disks do not bound it, md does."
+)
+_RAISE = (
+    "If it should end sooner: raise sync_speed_max where it is near the rate, then stripe_cache_size (8192) "
+    "and, for RAID5 and 6, group_thread_cnt (4) of the array's md folder in sysfs.",
+)
+_PAGES = "their reads are made of pieces of {piece:.1f} kB: RAID4, 5 and 6 resync page by page"
 _SHORT = "their requests average {size} kB; md works in units of {unit} kB, which merge to more"
 
 RULE = Rule(
@@ -289,6 +358,10 @@ RULE = Rule(
         "least_asked": Threshold(5, "requests/s", "asked of the array, for a warning", "less is idle"),
         "busy": Threshold(
             50, "%", "util of a member that goes with it", "judgement: else others hardly wait"
+        ),
+        "free": Threshold(60, "%", "util of the busiest member that leaves it time", "judgement: two fifths"),
+        "at_once": Threshold(
+            2.5, "requests", "in flight while a member is busy, that are no queue", "measured 1.2 to 1.5"
         ),
         "least_requests": Threshold(
             500, "requests", "in a sample that stands alone", "judgement: 4 % of random error"

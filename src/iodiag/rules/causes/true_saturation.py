@@ -2,7 +2,7 @@
 
 What it detects: requests that take more than three times as long as one alone, while throughput no
 longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
-card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
+card or a disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
 large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
 four and more on a device that is never idle, for twice what its class takes at the longest or three times
@@ -76,7 +76,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import RANDOM_KB, streams_kb
+from iodiag.analysis.states.service_times import RANDOM_KB, is_adjacent_stream, streams_kb, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -235,6 +235,7 @@ def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> It
         yield cite(
             rows, "its slowest sample takes {slowest:ms}", counts, worst="latency_ms", weighs="context"
         )
+    yield from _ceiling(rows)
 
 
 def _starved(rows: Table, lead: JudgedLevel) -> Iterator[Evidence]:
@@ -246,6 +247,18 @@ def _starved(rows: Table, lead: JudgedLevel) -> Iterator[Evidence]:
         text, values = f"its {{rate}} {way}s/s take {{latency:ms}}", {"rate": rate, "latency": latency}
         yield cite(rows, text, values, worst=f"{way}_await_ms", weighs="context")
 
+
+def _ceiling(rows: Table) -> Iterator[Evidence]:
+    """That it completes as many requests in each sample, with a deep queue in all of them."""
+    rates, depth = rows.floats("ios_per_s"), rows.floats("depth")
+    if len(rows) >= _SAMPLES and depth.min() >= _DEEP and np.ptp(rates) <= _FLAT * rates.mean():
+        values: Values = {"low": rates.min(), "high": rates.max(), "least": depth.min(), "most": depth.max()}
+        text = "it completes {low:.0f} to {high:.0f} requests/s with {least:.0f} to {most:.0f} in flight: "
+        yield cite(rows, text + "its rate is at a ceiling", values, worst="queue_depth")
+
+
+_SAMPLES, _DEEP, _FLAT = 3, 8.0, 0.2
+"""Samples and requests in flight from which a rate may be at its ceiling, and its spread that is none."""
 
 SLOWER = 1.5
 """Times the latency of the level that is told from which the slowest sample, or direction, is told, too."""
@@ -322,6 +335,10 @@ def _severity(
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
+    moved = load.level.busy_rate * load.level.size_kb
+    is_stream = is_adjacent_stream(series, load.level.size_kb, moved)
+    if is_stream and load.level.latency_ms <= usual_ms(series, load.level.size_kb):
+        return "notice"  # all that its medium gives, and in no more time than one request alone may take
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
         return "notice"
     if load.basis == "speed" and not do_several_wait(view, load.level.rows):
@@ -484,7 +501,7 @@ RULE = Rule(
         ),
         "long_sample": Threshold(60, "s", "sample length from which means hide bursts", "judgement"),
     },
-    confirm=("biolatency -D 1", "cat /proc/pressure/io"),
+    confirm=("biolatency -D 1 10", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
     to_clear=ToClear(

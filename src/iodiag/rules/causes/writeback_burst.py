@@ -456,7 +456,7 @@ RULE = Rule(
         "drained": Threshold(10240, "kB/s", "that go out then", "judgement: a tenth of a disk"),
         "blocked": Threshold(2, "tasks", "blocked tasks that make it felt", "judgement: not the flusher"),
     },
-    confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),
+    confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1 10"),
     references=("https://docs.kernel.org/admin-guide/sysctl/vm.html",),
     to_clear=ToClear(samples=8, requests=200, longest_s=60),
     detect=detect,

@@ -4,7 +4,8 @@ What it detects: at most 5 % idle and 5 % iowait while user and system work take
 is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
 on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
 samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves.
-One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others.
+One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others;
+so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for I/O.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -12,7 +13,8 @@ sends no requests.
 When it is wrong: no iowait beside no idle time proves nothing about disks: iowait is idle time, and there
 is none to count. Work at low priority (nice) gives way and does not count. One CPU of many can be exhausted
 while their mean is not: a share of one CPU, in nearly all samples, with a task or two that want to run is not
-cleared. A program that polls for its I/O takes all of a CPU by design.
+cleared. A program that polls for its I/O takes all of a CPU by design. Soft interrupts are completions of
+requests where these are very many, and packets of storage where it is behind a network.
 
 References: proc_stat(5) on idle and iowait; sar(1), -u and -q.
 """
@@ -24,8 +26,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.blocked_tasks import rows_at
-from iodiag.analysis.host.cpu import fullest_cpu
+from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -33,7 +36,7 @@ from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -45,6 +48,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_out = (cpu.floats("idle_pct") <= limits.idle) & (work >= limits.busy)
     is_out &= ~(cpu.floats("iowait_pct") > limits.iowait) & ~(cpu.floats("steal_pct") >= limits.steal)
+    if not is_out.any() and (found := _of_soft_interrupts(view, cpu, limits)):
+        yield found
+        return
     if not is_out.any() and len(rows := _in_kernel(view, cpu, limits)):
         yield _of_kernel(view, cpu, rows, limits)
         return
@@ -105,6 +111,67 @@ def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     )
 
 
+def _of_soft_interrupts(view: View, cpu: Table, limits: Limits) -> Finding | None:
+    """That soft interrupts take much of all CPUs, most of the time, while nothing waits for I/O."""
+    rows = cpu[(cpu.floats("softirq_pct") >= limits.soft) & (cpu.floats("iowait_pct") <= CALM_PCT)]
+    if not len(rows) or 2 * len(rows) < len(cpu) or "cpu" in view.average_only:
+        return None
+    values = _shares(rows) | {"count": len(rows), "samples": len(cpu)}
+    values["rest"] = float(values["system"]) - float(values["soft"])
+    text = (
+        "soft interrupts take {soft:.0f} % of the CPUs' time, the rest of the kernel {rest:.0f} %, user work "
+    )
+    text += "{user:.0f} %; {idle:.0f} % is idle, and iowait is {iowait:.1f} %"
+    return RULE.finding(
+        severity="notice",
+        confidence="high" if len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
+        title="Soft interrupts take much of the CPUs",
+        summary=say(f"{text[0].upper()}{text[1:]}, {in_samples(len(cpu))}.", values),
+        evidence=(cite(rows, text, values, worst="softirq_pct"), *_completions(view, rows)),
+        refutes=(
+            "BLOCK as what grows in /proc/softirqs: completions of 100,000 requests/s and more",
+            "storage behind a network (iSCSI, NFS, Ceph): its packets are I/O",
+        ),
+        cannot_know=("which they are: packets (NET_RX), completions (BLOCK), timers or RCU",),
+        remedy=(
+            "See which kind grows: /proc/softirqs twice; NET_RX are packets, as a rule.",
+            "Of packets: spread them (irqbalance, ethtool -L, receive packet steering), or make them fewer.",
+        ),
+        confirm=("cat /proc/softirqs", "mpstat -P ALL 1 10", "sar -n DEV 1 10"),
+    )
+
+
+def _completions(view: View, rows: Table) -> Iterator[Evidence]:
+    """How many requests the disks complete meanwhile, whose completions are soft interrupts as well."""
+    disks = [(s, paired(s.samples, rows)[0]) for s in view.devices if not s.is_stacked]
+    seen = [series.samples[places] for series, places in disks if len(places)]
+    rate = sum(weighted.or_zero(weighted.mean(own, "ios_per_s")) for own in seen)
+    if seen:
+        text = "the disks complete {rate:.0f} requests/s meanwhile, each with one interrupt at the most"
+        is_many = rate >= _MANY_COMPLETIONS
+        yield cite(stacked(seen), text, {"rate": rate}, weighs="against" if is_many else "context")
+
+
+_MANY_COMPLETIONS = 100_000.0
+"""Requests per second whose completions alone keep CPUs busy: some microseconds each."""
+
+
+def _shares(rows: Table) -> Values:
+    names = {"soft": "softirq"} | {name: name for name in ("user", "system", "idle", "iowait")}
+    return {short: weighted.mean(rows, f"{name}_pct", "cpu") for short, name in names.items()}
+
+
+def _system(values: Values) -> str:
+    """What sentences say of the kernel's share: with its soft interrupts, where they are no small part."""
+    is_told = float(values["soft"]) >= _LITTLE_SOFT
+    return "system {system:.0f} %" + (" ({soft:.0f} of these soft interrupts)" if is_told else "")
+
+
+_LITTLE_SOFT = 5.0
+"""Soft interrupts of no importance, in % of CPU time."""
+
+
 def _one_full(view: View, cpu: Table, limits: Limits) -> str:
     """That one CPU may be full: a task or two want to run, and what is done is that of one; else empty.
 
@@ -151,10 +218,8 @@ def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
 
 
 def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
-    names = ("user", "system", "idle", "iowait")
-    values: Values = {name: weighted.mean(rows, f"{name}_pct", "cpu") for name in names}
-    values |= {"count": len(rows), "samples": len(cpu)}
-    text = "system {system:.0f} %, user {user:.0f} %, idle {idle:.0f} %"
+    values = _shares(rows) | {"count": len(rows), "samples": len(cpu)}
+    text = _system(values) + ", user {user:.0f} %, idle {idle:.0f} %"
     text += "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     return RULE.finding(
         severity="notice",
@@ -176,16 +241,9 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     samples = len(cpu)
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
     is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
-    values: Values = {
-        "user": weighted.mean(rows, "user_pct", "cpu"),
-        "system": weighted.mean(rows, "system_pct", "cpu"),
-        "idle": weighted.mean(rows, "idle_pct", "cpu"),
-        "iowait": weighted.mean(rows, "iowait_pct", "cpu"),
-        "count": len(rows),
-        "samples": samples,
-    }
+    values = _shares(rows) | {"count": len(rows), "samples": samples}
     often = in_samples(samples)
-    text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
+    text = f"user {{user:.0f}} %, {_system(values)}, idle {{idle:.1f}} %"
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     return RULE.finding(
@@ -235,6 +293,7 @@ RULE = Rule(
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "system": Threshold(50, "%", "system time that is most of the work", "judgement: half of all time"),
+        "soft": Threshold(30, "%", "soft interrupts of all CPUs", "judgement: a third of all that is done"),
         "full": Threshold(95, "%", "of one CPU in interrupts that is all of it", "the usual alarm"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),

@@ -182,7 +182,7 @@ RULE = Rule(
         ),
         "judged_util": Threshold(30, "%", "util from which a device's latency is of interest", "judgement"),
     },
-    confirm=("iostat -xyt 1 60", "biolatency -D 1"),
+    confirm=("iostat -xyt 1 60", "biolatency -D 1 10"),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
     to_clear=ToClear(columns=("kb_per_s", "queue_depth")),
     detect=detect,

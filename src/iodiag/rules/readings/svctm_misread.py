@@ -205,7 +205,7 @@ RULE = Rule(
         "falls": Threshold(1.5, "x", "fall of svctm", "measured: 7.52 → 1.66 ms on four disks"),
         "rises": Threshold(1.3, "x", "rise of latency", "measured: 7.8 → 108.7 ms at the same time"),
     },
-    confirm=("biolatency -D 1",),
+    confirm=("biolatency -D 1 10",),
     references=("https://github.com/sysstat/sysstat/blob/master/CHANGES",),
     to_clear=ToClear(samples=1, requests=20),
     detect=detect,

@@ -44,6 +44,9 @@ _PLAIN_MARKS = (b"\0", b"\x1b", b"\x07", b"\xc2", b"\xe3")
 _COLOUR = re.compile(
     rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]"
 )
+_BARE_COLOUR = re.compile(
+    rb"(?:\^\[|\xef\xbf\xbd|\xe2\x90\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[\d;]{0,20}m|\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
 _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?){1,100}")  # bounded: each repetition is remembered
 _OVERSTRUCK = re.compile(r"[^\x08]\x08")
 _BREAK_TAG = re.compile(r"<(?:br|/p|/tr|/div|/li|/h\d)\b[^<>]{0,300}>", re.I)
@@ -72,7 +75,7 @@ _ENTITY = re.compile(r"&#?\w{1,8};")
 _ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
 _HEX = re.compile(r"(?:=[0-9A-F]{2})+")
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
-_NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
+_NOTHING = dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
 _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c", " ")
 _FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:()"}
 _WIDE_DIGITS = str.maketrans({chr(0xFEE0 + ord(sign)): sign for sign in "0123456789"})
@@ -325,12 +328,19 @@ def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
         data = without_nuls(data)
     if not special.isdisjoint((b"\x1b", b"\x07")):
         data = b"".join(_COLOUR.sub(b"", part) for part in _coloured_parts(data)).replace(b"\x07", b"")
+    if b"[" in special:
+        data = _without_bare_colours(data)
     if b"\r" in special:
         data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
     if not special.isdisjoint(space[:1] for space in _SPACES):
         for space in _SPACES:
             data = data.replace(space, b" ")
     return data
+
+
+def _without_bare_colours(data: bytes) -> bytes:
+    """Bytes without colours whose escape a copy lost, or wrote as text: `[34;1m`, `^[[0m`."""
+    return _BARE_COLOUR.sub(b"", data) if b"[0m" in data else data
 
 
 def without_nuls(data: bytes) -> bytes:

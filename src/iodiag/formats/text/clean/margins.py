@@ -26,7 +26,7 @@ _ANCHOR = re.compile(
 )
 """What a line may begin with that tells how lines are dressed: a banner, a header."""
 
-_START = re.compile(r"(?<=[\s:|>\]})+#*;\"-])[^\s:|>\]})+#*;\"-]")
+_START = re.compile(r"(?<=[\s:|│┃║¦>\]})+#*;\"-])[^\s:|│┃║¦>\]})+#*;\"-]")
 _ZONED = re.compile(
     r"(?P<lead>\s*)(?P<clock>(?P<hour>\d\d)(?P<rest>:\d\d:\d\d))"
     r"(?P<half> [AP]M)?\s+(?P<zone>[A-Z]{3,4})(?=\s)"
@@ -154,8 +154,8 @@ class Unzoned:
         if zoned.keys() == headers.keys():
             return pieces  # what no row has is no zone
         hours = [int(match["hour"]) for match in zoned.values()]
-        has_half = any(match["half"] for match in zoned.values())
-        self.is_of_twelve = not has_half and 1 <= min(hours) <= max(hours) <= 12
+        has_am_pm = any(match["half"] for match in zoned.values())
+        self.is_of_twelve = not has_am_pm and 1 <= min(hours) <= max(hours) <= 12
         result, before, halves = [*pieces], -1, 0
         for n, match in zoned.items():
             hour, now = match["hour"], _seconds_of_half(match)
@@ -233,10 +233,18 @@ def _border_of(text: str) -> re.Pattern[str] | None:
 
 
 def uncut(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Lines without the mark of a cut right margin (`less -S`: >), nor the word that it cuts."""
+    """Lines without the mark of a cut right margin (`less -S`: >), nor the word that it cuts.
+
+    Where lines of any length end in a dollar, `cat -A` marks their ends, and tabs by ^I.
+    """
     ends = [n for n, piece in enumerate(pieces) if piece.text[-1:] in (">", "…", "$")]
     if len(ends) < _FEWEST_CUT:
         return pieces
+    if len({len(pieces[n].text) for n in ends if pieces[n].text[-1] == "$"}) > 1:
+        return [
+            piece._replace(text=piece.text[:-1].replace("^I", "\t")) if piece.text[-1:] == "$" else piece
+            for piece in pieces
+        ]
     width = max(len(pieces[n].text) for n in ends)
     marked = {n for n in ends if len(pieces[n].text) == width}
     if len(marked) < _FEWEST_CUT or width < _NARROWEST:

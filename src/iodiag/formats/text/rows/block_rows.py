@@ -161,6 +161,7 @@ def _lines_of(left: Sequence[tuple[RowStore, Ints]]) -> Ints:
 
 def _finished(found: Walk, store: RowStore, order: str) -> Rows:
     """The rows of a store, those that are no plain ones among them."""
+    found.classes[store.take_back_damaged()] = CLASS["unread"]
     found.classes[store.settle(found.text)] = CLASS["row"]
     is_left = found.classes[store.lines] == UNSEEN
     store.add(repaired(found, store.lines[is_left].tolist(), store.block[is_left].tolist(), order))

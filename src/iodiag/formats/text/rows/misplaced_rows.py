@@ -108,9 +108,10 @@ def _is_of_next_part(rows: Rows) -> Bools:
 def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     """The rows of sar behind a blank line or averages whose time the block has shown: the next section's.
 
-    Clocks that are turned back show times twice as well, but no blank line stands there. Where blank lines
-    stand between all rows, as pages put them there, a time goes on below one; so it does with a row that
-    can only be of this table, of an item that its time has not shown.
+    Clocks that are turned back show times twice as well, but no blank line stands there, and no time right
+    below itself in a section without items. Where blank lines stand between all rows, as pages put them
+    there, a time goes on below one; so it does with a row that can only be of this table, of an item that
+    its time has not shown.
     """
     if rows.layout.clock != "row" or len(rows.lines) < 2:
         return np.zeros(len(rows.lines), dtype=np.bool_)
@@ -120,6 +121,8 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     seconds = np.append(np.nan, rows.seconds[:-1])
     is_behind &= is_same
     is_doubtful = is_behind & ~(rows.seconds > seconds)
+    if rows.layout.key is None:
+        is_doubtful |= is_same & (rows.seconds == seconds)
     if not is_doubtful.any():
         return is_doubtful
     begins = np.flatnonzero(~is_same)

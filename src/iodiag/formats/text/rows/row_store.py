@@ -30,6 +30,7 @@ _FEWEST_ALIKE = 32  # rows of one shape: of fewer the tokens are found sooner
 _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
+_NO_DECIMALS, _MOST_DECIMALS = -1, 9
 _OF_EACH_ROW = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 
@@ -94,6 +95,8 @@ class RowStore:
         self._last_decimals, self._usual_decimals = np.zeros((2, size), dtype=np.int8)
         self._is_fine, self._is_last_plain, self._is_fitting = np.zeros((3, size), dtype=np.bool_)
         self._is_row, self._is_average = np.zeros((2, size), dtype=np.bool_)
+        self._decimals: list[tuple[Ints | slice, npt.NDArray[np.int8]]] = []
+        self._has_suffix = False
         self._labels: dict[str, Objects] = {}
 
     @property
@@ -252,6 +255,7 @@ class RowStore:
             self._seconds[here] = rows.seconds
         decimals = np.where(shape.has_sign, DECIMALS, 0).astype(np.int8)
         self._note_decimals(here, decimals[None, :], True)
+        self._decimals.append((here, decimals[None, :]))
         self._is_fine[here] = shape.has_sign.any()
 
     def _number_of(self, word: str) -> int:
@@ -265,6 +269,12 @@ class RowStore:
         decimals = decimals[:1] if (decimals == decimals[:1, :1]).all() else decimals
         self._is_fitting[places] = True
         self._note_decimals(places, decimals, printed.is_plain[:, -1])
+        is_told = ~np.isnan(printed.value)
+        if printed.suffix is not None:
+            is_told &= np.isnan(printed.suffix)
+            self._has_suffix = True
+        told = np.where(is_told, np.minimum(printed.decimals, _MOST_DECIMALS), _NO_DECIMALS)
+        self._decimals.append((places, told[:1] if (told == told[:1]).all() else told))
         is_fine = np.broadcast_to((decimals == DECIMALS).any(axis=1), is_good.shape)
         is_good &= is_timed
         if not is_good.all():
@@ -327,6 +337,43 @@ class RowStore:
             others = decimals[:, :-1]
             is_alike = (others == others[:, :1]).all(axis=1)
             self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
+
+    def take_back_damaged(self) -> Ints:
+        """Take back rows in which few numbers have other decimals than their columns; their lines.
+
+        A tool prints a fixed number of them. Spreadsheets and other programs do not: they drop the zeros that
+        end a number, so that such zeros tell that none was dropped.
+        """
+        usual, has_zeros, damaged = self._usual_by_column(), False, [np.empty(0, dtype=np.int64)]
+        for places, decimals in self._decimals if usual.any() else ():
+            is_usual = (decimals == usual) & (usual > 0)
+            is_other = (decimals >= 0) & ~is_usual & (usual > 0)
+            is_few = is_other.any(axis=1) & (2 * is_other.sum(axis=1) < is_usual.sum(axis=1))
+            here = np.arange(len(self.lines))[places]
+            damaged.append(here[np.broadcast_to(is_few, here.shape)])
+            if not has_zeros:
+                last_digits = np.rint(self._numbers[:, places].T / self._factors * 10.0**usual) % 10
+                has_zeros = bool(((last_digits == 0) & is_usual & self._is_row[places][:, None]).any())
+        taken = np.concatenate(damaged) if has_zeros else damaged[0]
+        taken = taken[self._is_row[taken]]
+        self._is_row[taken] = False
+        return self.lines[taken]
+
+    def _usual_by_column(self) -> Ints:
+        """The commonest number of decimals in each column; between two that of all rates and shares.
+
+        A lone row's rates and shares are held against each other.
+        """
+        counts = np.zeros((_MOST_DECIMALS + 1, len(self._numbers)))
+        for places, decimals in self._decimals:
+            rows = np.count_nonzero(self._is_row[places])
+            for number in range(_MOST_DECIMALS + 1):
+                counts[number] += (decimals == number).sum(axis=0) * (rows if len(decimals) == 1 else 1)
+        is_rate = np.array([is_fraction(column) for column in self.first.layout.columns], dtype=np.bool_)
+        is_lone = counts.sum(axis=0).max(initial=0) == 1 and not self._has_suffix
+        counts[counts[:, is_rate].sum(axis=1).argmax()] += np.where(is_rate & is_lone, 1.5, 0.5)
+        usual: Ints = counts.argmax(axis=0)
+        return usual
 
     def settle(self, text: Text) -> Ints:
         """Take back rows whose last number is cut off or whose item has no name; all lines of the others."""

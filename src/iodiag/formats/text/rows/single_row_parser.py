@@ -54,7 +54,7 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     Words in front of the item and behind the last value are no part of it: marks, comments, the time
     that a script put there. A figure in either place makes it no row.
     """
-    words = line.split()
+    words = [bare if is_figure(bare := word.strip("*`")) else word for word in line.split()]
     layout = header.layout
     if words and not (layout.key_at == "last" or layout.columns[-1].is_label):
         # the emphasis of a text, or the end of a sentence; what a name wears is taken off where names are

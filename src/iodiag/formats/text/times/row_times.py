@@ -38,7 +38,8 @@ class Timing:
 
     `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
     of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of
-    one text whose `clocks` have the same number have the same clocks, and so all of this.
+    one text whose `clocks` have the same number have the same clocks, and so all of this. `is_of_twelve`
+    says that the clocks of sar's rows have twelve hours and do not name their half.
     """
 
     local: Floats
@@ -49,6 +50,7 @@ class Timing:
     since_boot: Bools
     is_dated: Bools
     clocks: int
+    is_of_twelve: bool = False
 
     @property
     def absolute(self) -> Floats:
@@ -249,14 +251,17 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
         began = first.clock.seconds if first.clock else None
         seconds = np.empty(run.stop - run.start)
         for once in runs(_passes(blocks, block[run], shown[run], of_headers)):
-            seconds[once] = _clock.unroll_midnight(shown[run][once])
+            own = shown[run][once]
+            whole = _clock.with_halves(np.full(len(own), np.nan), own)
+            timing.is_of_twelve |= whole is not own
+            seconds[once] = _clock.unroll_midnight(whole)
             if began is not None and began - seconds[once][0] > DAY_S / 2:
                 seconds[once] += DAY_S  # the header's clock is still the day before
         local[run] = seconds + (0.0 if np.isnan(base) else base)
         is_dated[run] = not np.isnan(base)
     interval = np.empty(len(at))
     for run in runs(stretch[at]):
-        interval[run] = _row_intervals(blocks[block[run.start]], local[run])
+        interval[run] = _row_intervals(blocks[block[run.start]], local[run], timing.is_of_twelve)
     _begin_anew(of_headers, block, shown, interval)
     own = np.cumsum(is_first) - 1
     timing.local = timing.local.copy()
@@ -294,13 +299,14 @@ def _calendars(blocks: Blocks, segment: Ints) -> Ints:
     return result
 
 
-def _row_intervals(first: Block, ends: Floats) -> Floats:
+def _row_intervals(first: Block, ends: Floats, is_of_twelve: bool) -> Floats:
     """Lengths of samples: from the ends of the ones before, the header's clock, or the command."""
     times, inverse = np.unique(ends, return_inverse=True)
     start = None
     if first.clock is not None and first.clock.seconds is not None and not first.is_resumed:
         start = np.floor(times[0] / DAY_S) * DAY_S + first.clock.seconds
         start -= DAY_S if start - times[0] > DAY_S / 2 else 0.0
+        start -= DAY_S / 2 if is_of_twelve and start > times[0] else 0.0
         start = start if times[0] - start <= DAY_S / 2 else None
     lengths = _clock.interval_lengths(times, start)
     command = first.origin.command

@@ -24,10 +24,11 @@ PostgreSQL manual, synchronous_commit and pg_test_fsync(1); block/blk-flush.c.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from iodiag.analysis.array.equal_rates import ALIKE_RATE
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
@@ -86,7 +87,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     values: Values = cpu.template_values() if cpu else {}
     rows = cpu.rows if cpu else None
     if judgement.chains:
-        values |= judgement.chains[0].template_values()
+        values |= judgement.chains[0].template_values() | _alike(judgement.chains)
         rows = judgement.chains[0].rows
     carrier = judgement.carrier
     values |= carrier.template_values() if carrier else {}
@@ -162,10 +163,31 @@ def _said(judgement: Judgement) -> str:
             f"Commits or other synchronous writes {sure} for each other: {{device}} takes {{writes}} "
             f"writes/s of {{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
         )
+    if first.is_inferred and _alike(judgement.chains):
+        text = (
+            "{names} alike have {least} to {most} requests in flight each that no column shows, flushes or "
+        )
+        return text + f"discards: commits {sure} for each other"
     if first.is_inferred:
         return f"Commits {sure} for each other: {{device}} has {{occupancy}} flushes in flight on average"
     text = f"Commits {sure} for each other: {{device}} is flushing all the time"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
+
+
+def _alike(chains: Sequence[Chain]) -> Values:
+    """What three and more equal devices have in flight alike, as legs of one set do; else nothing."""
+    held, rates = ([getattr(one, name) for one in chains] for name in ("occupancy", "writes_per_s"))
+    if len(chains) < _LEGS or max(held) > _EQUAL * min(held) or max(rates) > ALIKE_RATE * min(rates):
+        return {}
+    names = ", ".join(one.series.name for one in chains[:4]) + ", ..." * (len(chains) > 4)
+    return {"names": names, "least": min(held), "most": max(held)}
+
+
+LARGEST_SMALL_KB = 64.0
+"""The largest mean write that is called small, in kB."""
+
+_LEGS, _EQUAL = 3, 1.3
+"""Devices that are no chance, and times by which what they hold differs at the most."""
 
 
 def _of_chain(chain: Chain) -> Iterator[Evidence]:
@@ -185,7 +207,8 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     else:
         text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"
         yield cite(chain.rows, text, values, worst="flush_await_ms")
-    text = "{device}: {writes} {kind}/s of {write_kb} kB at {write_await} ms: small log writes"
+    text = "{device}: {writes} {kind}/s of {write_kb} kB at {write_await} ms"
+    text += ": small log writes" if chain.write_kb <= LARGEST_SMALL_KB else ""
     yield cite(chain.rows, text, values, worst="write_await_ms")
     if chain.flush_await_ms > 0:
         text = "{device}: a commit that needs a flush of its own takes {flush_await} ms at the least"
@@ -274,9 +297,10 @@ RULE = Rule(
     ),
     thresholds=THRESHOLDS,
     confirm=(
-        "pg_test_fsync",
         "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
+        "pidstat -d 1 10",
         "mysql -e 'SHOW PROCESSLIST'",
+        "pg_test_fsync",
         "psql -c 'SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1'",
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
