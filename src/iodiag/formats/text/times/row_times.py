@@ -252,7 +252,7 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
         seconds = np.empty(run.stop - run.start)
         for once in runs(_passes(blocks, block[run], shown[run], of_headers)):
             own = shown[run][once]
-            whole = _clock.with_halves(np.full(len(own), np.nan), own)
+            whole = _clock.with_am_pm(np.full(len(own), np.nan), own)
             timing.is_of_twelve |= whole is not own
             seconds[once] = _clock.unroll_midnight(whole)
             if began is not None and began - seconds[once][0] > DAY_S / 2:
