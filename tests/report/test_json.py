@@ -320,6 +320,8 @@ def test_a_report_without_additions_is_still_read():
         (("iodiag",), None, "report.iodiag: missing"),
         (("findings",), {}, "report.findings: dict"),
         (("findings", 0), 3, r"report.findings\[0\]: expected an object, found int"),
+        (("schema",), "9" * 5000, "report.schema: '9{40}' is not 'iodiag-report/1'"),
+        (("findings", 0, "severity"), "f" * 5000, r"report.findings\[0\].severity: 'f{40}' is none of"),
         (("findings", 0, "severity"), "fatal", r"report.findings\[0\].severity: 'fatal' is none of"),
         (("verdict", "state"), "ill", "report.verdict.state: 'ill' is none of trouble, open, healthy"),
         (("states", 0, "lines"), [None], r"states\[0\].lines: NoneType"),

@@ -74,7 +74,7 @@ def _check_schema(data: Any, path: str) -> None:
     """Raise FormatError for a report of another schema, before its keys are read in vain."""
     if isinstance(data, dict) and data.get("schema") != SCHEMA:
         raise FormatError(
-            f"{path}.schema: {data.get('schema')!r} is not {SCHEMA!r}, which this iodiag reads; "
+            f"{path}.schema: {str(data.get('schema'))[:40]!r} is not {SCHEMA!r}, which this iodiag reads; "
             "use the iodiag that wrote it"
         )
 

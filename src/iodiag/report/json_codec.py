@@ -122,7 +122,7 @@ def _read(hint: Any, value: Any, path: str) -> Any:
     if origin is Literal:
         _check({str}, [value], path)
         if value not in args:
-            raise FormatError(f"{path}: {value!r} is none of {', '.join(args)}")
+            raise FormatError(f"{path}: {value[:40]!r} is none of {', '.join(args)}")
         return value
     if origin is tuple:
         _check({list}, [value], path)

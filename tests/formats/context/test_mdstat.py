@@ -1,3 +1,6 @@
+import sys
+from collections import Counter
+
 import pytest
 
 from iodiag.formats.context.mdstat import FORMAT
@@ -121,3 +124,20 @@ def test_no_array_is_a_fact():
 
 def test_other_text_is_left_alone():
     assert blocks_of(FORMAT, "md0 is slow\nmd0: 12 errors\n") == []
+
+
+def test_a_number_of_thousands_of_digits_is_passed_over_at_once():
+    text = f"""\
+Personalities : [raid5]
+md0 : active raid5 sdd[3] sdc[2] sda[0]
+      12567552 blocks super 1.2 level 5, 64k chunk, algorithm 2 [4/3] [U_UU]
+      [=======>.............]  check = 38.7% ({"1625860" * 5000}/4189184) finish=0.7min speed=54195K/sec
+"""
+    calls: Counter[str] = Counter()
+    sys.setprofile(lambda frame, event, arg: calls.update([event]))
+    try:
+        (block,) = blocks_of(FORMAT, text)
+    finally:
+        sys.setprofile(None)
+    assert block.facts[0].values["progress_pct"] == 38.7
+    assert calls["call"] < 10_000

@@ -65,3 +65,10 @@ def test_rows_of_another_kind_are_of_the_next_section():
     read = reading(f"{SAR}{block}\n{other}")
     assert read.disk["device"].tolist() == ["sda", "sdb"]
     assert read.unread == [5, 6]
+
+
+def test_a_row_of_an_earlier_time_below_averages_is_of_another_section():
+    rows = [ROW.format(clock, "sda") for clock in ("00:10:01", "00:20:01", "Average:")]
+    read = reading(SAR + "".join(rows) + ROW.format("00:10:01", "alpha"))
+    assert read.disk["device"].tolist() == ["sda", "sda"]
+    assert read.unread == [5]

@@ -31,6 +31,22 @@ _CONTINUED = (
     r"\([\d/]+\)|=|raid\d+)(?:\s+|$)){1,200}$"
 )
 
+# the facts among the words behind an array's members, each under its own name
+_DETAILS = re.compile(
+    r"""
+    (?<!\d)(?P<blocks>\d{1,18})\s*blocks
+    | (?<!\d)(?P<chunk>\d{1,18})\s*[kK][ ]chunks?\b
+    | (?<!\d)(?P<copies>\d{1,18})\s*(?P<arrangement>(?:near|far|offset)-copies)
+    | \[(?P<slots>\d{1,5})/(?P<active>\d{1,5})\]
+    | \[(?P<health>[U_]{1,4096})\]
+    | (?P<activity>resync|recovery|reshape|check|repair)\s*=\s*
+      (?:(?P<pending>DELAYED|PENDING|REMOTE)|(?P<progress>[\d.]{1,8})\s*%)
+    | finish=\s*(?P<finish>[\d.]{1,12})\s*min
+    | speed=\s*(?P<speed>\d{1,12})\s*K/sec
+    """,
+    re.VERBOSE,
+)
+
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = _extent(lines)
@@ -88,27 +104,6 @@ def _head_grammar() -> pp.ParserElement:
     )
 
 
-@cache
-def _detail_grammar() -> pp.ParserElement:
-    """The facts among the words behind an array's members, each under its own name."""
-    count = pp.Regex(r"\d{1,18}")
-    progress = pp.Regex(r"[\d.]{1,8}")("progress") + pp.Suppress("%")
-    pending = pp.Regex(r"DELAYED|PENDING|REMOTE")("pending")
-    activity = pp.Regex(r"resync|recovery|reshape|check|repair")("activity")
-    return pp.MatchFirst(
-        [
-            count("blocks") + pp.Suppress("blocks"),
-            count("chunk") + pp.Regex(r"[kK] chunks?\b").suppress(),
-            count("copies") + pp.Regex(r"(?:near|far|offset)-copies")("arrangement"),
-            pp.Regex(r"\[(?P<slots>\d{1,5})/(?P<active>\d{1,5})\]"),
-            pp.Regex(r"\[(?P<health>[U_]{1,4096})\]"),
-            activity + pp.Suppress("=") + (pending | progress),
-            pp.Suppress("finish=") + pp.Regex(r"[\d.]{1,12}")("finish") + pp.Suppress("min"),
-            pp.Suppress("speed=") + pp.Regex(r"\d{1,12}")("speed") + pp.Suppress("K/sec"),
-        ]
-    )
-
-
 def _arrays(text: str, lines: Sequence[Line]) -> Iterator[_Array]:
     heads = [m.start() for m in re.finditer(rf"(?<!\S){_HEAD}", text)]
     for begin, end in zip(heads, [*heads[1:], len(text)], strict=False):
@@ -117,9 +112,10 @@ def _arrays(text: str, lines: Sequence[Line]) -> Iterator[_Array]:
         if head is None:
             continue
         details: dict[str, Any] = {}
-        for tokens, _, _ in _detail_grammar().scan_string(body[head_end:]):
-            for key, value in tokens.as_dict().items():
-                details.setdefault(key, value)
+        for found in _DETAILS.finditer(body, head_end):
+            for key, value in found.groupdict().items():
+                if value is not None:
+                    details.setdefault(key, value)
         yield _Array(head, details, lines[text.count("\n", 0, begin)])
 
 

@@ -216,8 +216,12 @@ class Text:
         return list(map(Piece, texts, self.numbers.tolist(), spans))
 
     def words(self, index: int) -> list[str]:
-        """The words of a line; of one that is longer than any tool's, those that it begins with."""
-        return self.line(index)[:LONGEST_LINE].split()
+        """The words of a line; of one that is longer than any tool's, those that it begins with.
+
+        A line that is not blank has at least one: separators of files (\\x1c to \\x1f) alone are a word.
+        """
+        text = self.line(index)[:LONGEST_LINE]
+        return text.split() or ([] if self.is_blank[index] else [text])
 
     def numbered(self, index: int) -> Line:
         """A cleaned line with its original number, as context formats take it."""

@@ -126,7 +126,7 @@ def _begins(block: Block, words: list[str]) -> bool:
     """Whether a line may be the beginning of a wrapped row: a name, or a name and numbers."""
     layout: Layout = block.layout
     width = len(layout.columns) + (layout.key is not None)
-    if len(words) >= width + 2 or any(column.is_label for column in layout.columns):
+    if not words or len(words) >= width + 2 or any(column.is_label for column in layout.columns):
         return False
     if layout.clock == "row":
         is_labelled = not words[0][0].isdigit() and bool(label_sizes(words))

@@ -106,7 +106,7 @@ def _is_of_next_part(rows: Rows) -> Bools:
 
 
 def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
-    """The rows of sar behind a blank line that begin at a time that the block has shown: the next section's.
+    """The rows of sar behind a blank line or averages whose time the block has shown: the next section's.
 
     Clocks that are turned back show times twice as well, but no blank line stands there, and no time right
     below itself in a section without items. Where blank lines stand between all rows, as pages put them
@@ -115,7 +115,8 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     """
     if rows.layout.clock != "row" or len(rows.lines) < 2:
         return np.zeros(len(rows.lines), dtype=np.bool_)
-    is_behind = found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
+    is_behind: Bools = np.append(False, rows.is_average[:-1]) & ~rows.is_average
+    is_behind |= found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
     is_same = np.append(False, rows.block[1:] == rows.block[:-1])
     seconds = np.append(np.nan, rows.seconds[:-1])
     is_behind &= is_same
