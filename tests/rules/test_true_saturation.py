@@ -496,6 +496,29 @@ def test_a_device_that_several_wait_for_is_full_without_a_baseline(run, row, cpu
     assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
 
 
+NEVER_IDLE = load(150, 40, size=64, reads=0.2)
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "severity"),
+    [
+        (NEVER_IDLE, None, "warning"),
+        (NEVER_IDLE, {"%user": 30.0, "%iowait": 68.0, "%idle": 2.0}, "warning"),
+        (NEVER_IDLE, {"%user": 3.0, "%iowait": 3.0, "%idle": 94.0}, None),
+        (load(150, 40, size=64, reads=0.0), None, None),
+        (load(150, 40, size=64, reads=0.2, util=85.0), None, None),
+        (load(75, 40, size=64, reads=0.2), None, None),
+        (load(250, 20, size=64, reads=0.2), None, None),
+        (load(180, 28, size=512), None, None),
+    ],
+    ids=["no CPU", "no idle CPU", "idle CPUs", "writeback", "idle time", "no queue", "a disk's", "a stream"],
+)
+def test_long_for_every_class_in_a_queue_is_full_or_slow(run, row, cpu, severity):
+    report = run(iostat([{"sda": row}] * 2, cpu, cpus=1))
+    assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
+    assert all("is full, or slow: " in f.summary for f in found(report))
+
+
 @pytest.mark.parametrize(
     ("calm", "is_full"),
     [

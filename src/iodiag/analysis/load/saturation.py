@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.waiting import do_several_wait
+from iodiag.analysis.host.waiting import do_several_wait, is_wait_unknown
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -70,10 +70,11 @@ request alone; there was never a second request; a few requests took long, which
 latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal[
-    "measured", "least seen", "spindles", "class", "calmer", "queue", "throughput", "speed", "none"
+    "measured", "least seen", "spindles", "class", "calmer", "either", "queue", "throughput", "speed", "none"
 ]
-"""What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
-that a deeper one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
+"""What an inflation is taken against; or that it is too long for every class, in line or not; or that the
+queue is longer than any of its class takes at once; or that a deeper one moved no more kB, whatever their
+size; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -552,7 +553,7 @@ def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> L
     for waiting in (level.direction_load, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
-        if basis == "class" and (slow := _slow_itself(series, waiting, limits)):
+        if basis in ("class", "either") and (slow := _slow_itself(series, waiting, limits)):
             return load._replace(reason=slow)
         calmer = None
         if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
@@ -560,7 +561,7 @@ def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> L
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
-            return load._replace(waiting=waiting if basis in ("class", "calmer") else level.whole)
+            return load._replace(waiting=waiting if basis in ("class", "calmer", "either") else level.whole)
     return None
 
 
@@ -612,8 +613,11 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
-    if inflation > limits.calm_inflation and _is_waited_for(view, series, level, depth, limits):
-        return "class"
+    if inflation > limits.calm_inflation and _has_queue(series, level, depth, limits):
+        if do_several_wait(view, level.rows):
+            return "class"
+        if _is_full_or_slow(view, series, level, waiting, limits):
+            return "either"
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
     moved = served_rate(series, level, waiting) * waiting.size_kb
@@ -629,11 +633,23 @@ def _over(
     return "speed" if is_long and is_swift and waiting.latency_ms > most else None
 
 
-def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
-    """Whether a device that may seek has no idle time, and a queue while several tasks wait for I/O."""
+def _has_queue(series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
+    """Whether a device that may seek has no idle time, and a queue."""
     may_seek = class_of(series) not in ("nvme", "solid")
-    is_queue = level.util >= NEVER_IDLE and depth >= limits.parallel_depth
-    return may_seek and is_queue and do_several_wait(view, level.rows)
+    return may_seek and level.util >= NEVER_IDLE and depth >= limits.parallel_depth
+
+
+def _is_full_or_slow(
+    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, limits: Limits
+) -> bool:
+    """Whether what is read waits for twice as long as any class takes alone, and nothing counts who waits.
+
+    What serves one at a time has a line then, and what serves them at once is slow; a stream has its rate.
+    """
+    usual = max(_usual_ms(series, waiting), SERVICE["spinning"].usual(waiting.size_kb))
+    is_long = waiting.latency_ms > limits.calm_inflation * usual
+    is_stream = waiting.rate * waiting.size_kb >= streams_kb(series)
+    return is_long and not is_stream and level.direction != "writes" and is_wait_unknown(view, level.rows)
 
 
 def _calmer(
@@ -645,7 +661,8 @@ def _calmer(
     """
     depth = waiting.depth * level.busy_depth / level.depth
     usual = _usual_ms(series, waiting)
-    if waiting.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
+    is_queue = _has_queue(series, level, depth, limits)
+    if waiting.latency_ms <= usual or not is_queue or not do_several_wait(view, level.rows):
         return None
     rows = level_samples(series)
     tenths = rows.floats("kind") % 100 % 11

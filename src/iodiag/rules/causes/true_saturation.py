@@ -6,7 +6,9 @@ card, or for every disk of an array of spinning disks, that is never idle; or a 
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
 large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
 four and more on a device that is never idle, for twice what its class takes at the longest or three times
-what calmer samples of it allow for their size. One sample is enough: it counts its requests.
+what calmer samples of it allow for their size. Of four and more, some of them reads, where no column counts
+who waits, twice what any class takes is told as full or slow, which no number tells apart. One sample is
+enough: it counts its requests.
 What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
 what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
 it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
@@ -295,7 +297,18 @@ _CANNOT_KNOW = (
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = ("none", "speed", "queue", "throughput", "calmer", "class", "least seen", "spindles", "measured")
+_RANK = (
+    "none",
+    "either",
+    "speed",
+    "queue",
+    "throughput",
+    "calmer",
+    "class",
+    "least seen",
+    "spindles",
+    "measured",
+)
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
@@ -404,7 +417,9 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "calmer", "queue", "throughput", "speed", "least seen"), ", {often}")
+_SEEN = dict.fromkeys(
+    ("class", "calmer", "either", "queue", "throughput", "speed", "least seen"), ", {often}"
+)
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
@@ -417,6 +432,9 @@ _SUMMARY = {
     "it is {util:.0f} % busy",
     "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
+    "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
+    "busy",
     "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
     "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; "
