@@ -931,3 +931,10 @@ def test_a_sample_that_cannot_be_true_among_others_leaves_a_device_healthy():
     used = {"tps": 60.0, "rkB/s": 480.0, "areq-sz": 8.0, "await": 0.2, "aqu-sz": 0.01, "%util": 1.2}
     broken = {"sda": used, "sdb": {"tps": 2.0**64 / 5, "rkB/s": 2.0**32 / 5, "%util": 0.08}}
     assert state_of(sar_d([*[{"sda": used, "sdb": used}] * 5, broken])) == "healthy"
+
+
+def test_how_sure_a_symptom_is_says_nothing_of_its_cause():
+    moves, still = {"bo": 300000, "us": 5}, {"bo": 0, "b": 1, "us": 3}
+    report = report_of(vmstat([moves] * 12 + [still] * 3))
+    assert (report.verdict.state, report.verdict.confidence) == ("open", "high")
+    assert "high confidence that it is so; its cause is open" in report.to_markdown()
