@@ -632,3 +632,50 @@ def test_the_direction_that_waits_far_longer_is_told_however_few_its_requests(ru
     row = {"r/s": 3.0, "rkB/s": 24.0, "r_await": wait, "w/s": 220.0, "wkB/s": 2200.0, "w_await": 624.0}
     (finding,) = found(run(iostat([{"sda": row | {"aqu-sz": 142.0, "%util": 100.0}}])))
     assert ("its 3 reads/s take 1.8 s" in finding.summary) == is_told
+
+
+def hidden(wait=37.0, quick=1.5, util=88.0, rate=70.0, **columns):
+    writes = 3 * rate
+    depth = (rate * wait + writes * quick) / 1000
+    row = {
+        "r/s": rate,
+        "rkB/s": 60 * rate,
+        "r_await": wait,
+        "w/s": writes,
+        "wkB/s": 15000.0,
+        "w_await": quick,
+    }
+    return row | {"aqu-sz": depth, "%util": util} | columns
+
+
+@pytest.mark.parametrize(
+    ("rows", "context", "severity"),
+    [
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [], "notice"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [lsblk(("sda", True))], "warning"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [vmstat([{"b": 3, "bo": 15000}] * 3)], "warning"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [vmstat([{"b": 0, "bo": 15000}] * 3)], None),
+        ([hidden(rate=rate) for rate in (66, 72)], [], None),
+        ([hidden(rate=rate, quick=6) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, util=70) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, wait=28) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, wait=60) for rate in (22, 24, 23)], [], None),
+        ([hidden()] * 3, [], None),
+    ],
+    ids=[
+        "reads wait",
+        "it spins",
+        "tasks wait",
+        "nobody waits",
+        "two samples",
+        "slow writes",
+        "idle time",
+        "as a disk",
+        "few",
+        "a cap",
+    ],
+)
+def test_reads_that_quick_writes_hide_in_the_mean_are_told(run, rows, context, severity):
+    report = run(iostat([{"sda": row} for row in rows]), *context)
+    assert [f.severity for f in found(report)] == ([severity] if severity else [])
+    assert all("behind writes that a cache takes" in f.summary for f in found(report))

@@ -148,7 +148,7 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             "about {inflation:.1f} times as long as alone"
         )
         yield cite(rows, text, values, worst="queue_depth")
-    elif load.basis in ("class", "either"):
+    elif load.basis in ("class", "either", "reads"):
         text = (
             "{latency:ms} with {depth} in flight is {inflation:.1f} times the longest time that a "
             "healthy device ({class}) needs for a single request"

@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.waiting import do_several_wait, is_wait_unknown
+from iodiag.analysis.host.waiting import SEVERAL, do_several_wait, is_unfelt, is_wait_unknown
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -70,11 +70,21 @@ request alone; there was never a second request; a few requests took long, which
 latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal[
-    "measured", "least seen", "spindles", "class", "calmer", "either", "queue", "throughput", "speed", "none"
+    "measured",
+    "least seen",
+    "spindles",
+    "class",
+    "calmer",
+    "either",
+    "reads",
+    "queue",
+    "throughput",
+    "speed",
+    "none",
 ]
-"""What an inflation is taken against; or that it is too long for every class, in line or not; or that the
-queue is longer than any of its class takes at once; or that a deeper one moved no more kB, whatever their
-size; or that it moves more than a disk with heads does."""
+"""What an inflation is taken against; or that it is too long for every class, in line or not; or that reads
+wait behind quick writes; or that the queue is longer than any of its class takes at once; or that a deeper
+one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -553,7 +563,7 @@ def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> L
     for waiting in (level.direction_load, level.whole):
         inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
-        if basis in ("class", "either") and (slow := _slow_itself(series, waiting, limits)):
+        if basis in ("class", "either", "reads") and (slow := _slow_itself(series, waiting, limits)):
             return load._replace(reason=slow)
         calmer = None
         if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
@@ -561,7 +571,8 @@ def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> L
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
-            return load._replace(waiting=waiting if basis in ("class", "calmer", "either") else level.whole)
+            is_of_all = basis in ("queue", "speed")
+            return load._replace(waiting=level.whole if is_of_all else waiting)
     return None
 
 
@@ -618,6 +629,8 @@ def _over(
             return "class"
         if _is_full_or_slow(view, series, level, waiting, limits):
             return "either"
+    if inflation > limits.calm_inflation and _do_reads_wait(view, series, level, waiting, depth, limits):
+        return "reads"
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
     moved = served_rate(series, level, waiting) * waiting.size_kb
@@ -650,6 +663,28 @@ def _is_full_or_slow(
     is_long = waiting.latency_ms > limits.calm_inflation * usual
     is_stream = waiting.rate * waiting.size_kb >= streams_kb(series)
     return is_long and not is_stream and level.direction != "writes" and is_wait_unknown(view, level.rows)
+
+
+def _do_reads_wait(
+    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, depth: float, limits: Limits
+) -> bool:
+    """Whether reads of a device that may spin wait in line, behind writes that a cache takes at once.
+
+    A flat rate is a cap's, and nobody waits for those of a scrub where it is counted.
+    """
+    quick = min((way.latency_ms for way in level.ways), default=math.nan)
+    is_apart = waiting.direction == "reads" and waiting.latency_ms >= CACHED * quick
+    is_queue = level.util >= NEARLY_FULL and depth >= SEVERAL and waiting.rate >= LEAST_READS
+    rates, late = series.loaded.floats("ios_per_s"), series.loaded.floats("read_await_ms")
+    is_late = (late >= waiting.latency_ms / 2) & (series.loaded.floats("util") >= NEARLY_FULL)
+    is_flat = np.std(rates) <= FLAT_RATE * np.mean(rates)
+    is_lasting = is_late.sum() >= limits.lasting and not is_flat and not is_unfelt(view, level.rows)
+    return bool(is_apart and is_queue and is_lasting and class_of(series) in ("spinning", "unknown"))
+
+
+CACHED, NEARLY_FULL, LEAST_READS, FLAT_RATE = 10.0, 0.8, 25.0, 0.01
+"""Times what a write takes that a read does, where a cache takes the writes; the busy share of hardly any
+idle time; reads per second that somebody may wait for; and the spread of a rate that a cap holds."""
 
 
 def _calmer(

@@ -1,18 +1,18 @@
 """A device is past its knee: more queue buys latency, not work.
 
-What it detects: requests that take more than three times as long as one alone, while throughput no
-longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
-card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
-device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
-large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
-four and more on a device that is never idle, for twice what its class takes at the longest or three times
-what calmer samples of it allow for their size. Of four and more, some of them reads, where no column counts
-who waits, twice what any class takes is told as full or slow, which no number tells apart. One sample is
-enough: it counts its requests.
-What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
-what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
-it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
-it is full, that is told first.
+What it detects: requests that take more than three times as long as one alone, while throughput no longer
+grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card, or
+for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a device
+that is never idle, with three times the latency that a healthy one of its class takes at the most; or large
+requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and
+more on a device that is never idle, for twice what its class takes at the longest or three times what calmer
+samples of it allow for their size. Of four and more, some of them reads, where no column counts who waits,
+twice what any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two
+and more, behind writes of a tenth of that, are told from three samples and 80 % on. Else one sample is
+enough: it counts its requests. What is said is of the direction that waits. Of a stack over one disk the
+lowest full device is told, with what waits above it; of devices that do and wait alike, the one that holds
+most, and none is left out because it falls short of a threshold by less than they differ. Where it completes
+nothing at all in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
@@ -78,7 +78,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import RANDOM_KB, streams_kb
+from iodiag.analysis.states.service_times import RANDOM_KB, class_of, streams_kb
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -299,6 +299,7 @@ _CANNOT_KNOW = (
 
 _RANK = (
     "none",
+    "reads",
     "either",
     "speed",
     "queue",
@@ -335,7 +336,8 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
         return "notice"
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
         return "notice"
-    if load.basis == "speed" and not do_several_wait(view, load.level.rows):
+    is_felt = load.basis == "reads" and class_of(series) == "spinning"
+    if load.basis in ("speed", "reads") and not (is_felt or do_several_wait(view, load.level.rows)):
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
@@ -418,7 +420,7 @@ def _against(load: Load) -> Iterator[Evidence]:
 
 
 _SEEN = dict.fromkeys(
-    ("class", "calmer", "either", "queue", "throughput", "speed", "least seen"), ", {often}"
+    ("class", "calmer", "either", "reads", "queue", "throughput", "speed", "least seen"), ", {often}"
 )
 
 _SUMMARY = {
@@ -435,6 +437,8 @@ _SUMMARY = {
     "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
     "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
     "busy",
+    "reads": "{device} is nearly full: its reads of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "behind writes that a cache takes; it is {util:.0f} % busy",
     "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
     "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; "

@@ -14,10 +14,10 @@ steady for ten.
 
 When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends; a crowd that
 does so stands still all the same. One to three tasks that are always blocked, as some kernel threads are, are
-no crowd. Where tables
-show that mounts of NFS or SMB do operations, it is left open. A device that the capture leaves out may do the
-I/O, and a server may take the dirty pages of an NFS mount. Waiting for completions of an io_uring counts as
-iowait on kernels from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+no crowd. Where tables show that mounts of NFS or SMB do operations, it is left open. A device that the
+capture leaves out may do the I/O, and a server may take the dirty pages of an NFS mount. Waiting for
+completions of an io_uring counts as iowait on kernels from 5.19 to 6.4, for a program that has nothing to do;
+but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """
