@@ -90,8 +90,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _slow_alone(series: DeviceSeries) -> Table:
     """The samples in which one request after another took longer than any healthy device of its class does.
 
-    One is in flight for as long as the device is busy; in others of the same direction, where one was alone, too,
-    it took less than half as long, so that it is no slow device, and no queue either.
+    One is in flight for as long as the device is busy; in others of the same direction, where one was alone,
+    too, it took less than half as long, so that it is no slow device, and no queue either.
     """
     samples = series.samples
     depth, util, latency = (samples.floats(name) for name in ("depth", "util", "latency_ms"))
