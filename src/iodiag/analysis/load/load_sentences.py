@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.waiting import NOBODY, blocked, pressure, rows_at
+from iodiag.analysis.host.waiting import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
@@ -237,6 +237,9 @@ def waiters(view: View, load: Load) -> Iterator[Evidence]:
             )
         else:
             yield cite(rows, "only {blocked:.1f} tasks were blocked on I/O", values, weighs="against")
+    elif is_wait_unknown(view, load.level.rows):
+        for fact in view.facts_of("uptime")[:1]:
+            yield cite_fact(fact, weighs="context")
     some = pressure(view, load.level.rows, "some")
     if some is not None:
         rows, mean = some
