@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from writers.captures import iostat, vmstat
+from writers.captures import banner, iostat, vmstat
 from writers.loads import array, load, lsblk
 
 RULE = "true-saturation"
@@ -679,3 +679,11 @@ def test_reads_that_quick_writes_hide_in_the_mean_are_told(run, rows, context, s
     report = run(iostat([{"sda": row} for row in rows]), *context)
     assert [f.severity for f in found(report)] == ([severity] if severity else [])
     assert all("behind writes that a cache takes" in f.summary for f in found(report))
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, ("notice", "low")), (2, ("warning", "medium"))])
+def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, count, told):
+    rows = "Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsda 30.17 120.31 1931 7702 40.00 6.02 98.41\n\n"
+    report = run(banner() + rows * count)
+    assert [(f.severity, f.confidence) for f in found(report)] == [told]
+    assert (report.verdict.state == "unknown") == (count == 1)
