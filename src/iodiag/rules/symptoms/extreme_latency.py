@@ -76,9 +76,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             slow = _slow_for_one(series)
             reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
             yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
-    for slow in (found, alone):
-        for name in _victims(view, slow):
-            del slow[name]
+    for those in (found, alone):
+        for name in _victims(view, those):
+            del those[name]
             yield RULE.undetermined("it may stand on a disk that takes longer still", name)
     for series, told, below in once_per_stack(view, alone):
         yield _of_one(series, told, below, limits)
@@ -102,7 +102,8 @@ def _slow_alone(series: DeviceSeries) -> Table:
         is_read, *(latency[is_alone & own].min(initial=np.inf) for own in (is_read, ~is_read))
     )
     is_long = latency > sane_limit_ms(series, samples.floats("size_kb")) + _flushing(samples)
-    return samples[is_alone & is_long & (util >= USED) & (latency > 2 * quickest)]
+    is_slow: Mask = is_alone & is_long & (util >= USED) & (latency > 2 * quickest)
+    return samples[is_slow]
 
 
 ONE_ALONE, USED = 0.05, 0.2

@@ -141,7 +141,8 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
 def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Finding | Outcome:
     """What a crowd proves that is blocked before the capture begins, while nothing moves; else no finding."""
     tasks, cpu = queue.floats("blocked"), view.cpu_at(paging)
-    is_still = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s") < STILL_KB
+    kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+    is_still: Mask = kb < STILL_KB
     if not (is_still & (tasks >= limits.tasks)).any():
         return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
     is_crowd = (tasks >= max(limits.tasks_alone, crowd(view))).all() and tasks[-1] >= tasks[0]
