@@ -105,6 +105,7 @@ def keys_of(value: object) -> set[str]:
         "limits",
         "ledger",
         "columns",
+        "typical",
         "provenance",
         "means",
         "rule_texts",

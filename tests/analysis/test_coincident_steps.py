@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import iodiag
-from iodiag.analysis.host.moved_meanwhile import MOST_MOVES, with_moves
+from iodiag.analysis.host.other_changes import MOST_MOVES, with_moves
 from iodiag.analysis.measure.coincident_steps import coincident_steps
 from iodiag.model.finding import Finding
 from views import view_of

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.view.device_summaries import _each
+from iodiag.analysis.view.device_summaries import MOST_POINTS, _each, series_for
+from iodiag.model.finding import Evidence, Finding
+from views import view_of
+from writers.captures import iostat
+from writers.loads import load
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.inf]), min_size=1, max_size=40), st.integers(1, 9))
@@ -16,3 +23,39 @@ def test_the_least_and_the_greatest_of_each_stretch_are_the_first_of_them(number
         assert _each(values, width, extreme).tolist() == [
             at + int(extreme(values[at : at + width])) for at in range(0, len(values), width)
         ]
+
+
+def typical(samples, lead=None):
+    view = view_of(iostat(samples))
+    return {one.name: one.typical for one in series_for(view, [d.name for d in view.devices], lead)}, view
+
+
+def test_what_is_typical_is_of_the_samples_that_the_finding_cites_and_of_the_same_reports_elsewhere():
+    pairs = [(load(100, 1), load(100, 2)), (load(10, 30), load(100, 4)), (load(30, 10), load(50, 8))]
+    samples = [{"sda": one, "sdb": other} for one, other in [*pairs, *pairs[:1] * 3]]
+    _, view = typical(samples)
+    rows = view.series("sda").samples
+    lines = tuple(rows["line"][[1, 2]].tolist())
+    cited = (Evidence("e", source=str(rows["source"][0]), lines=lines, rows=2),)
+    found, _ = typical(
+        samples, Finding("r", "warning", "high", "t", devices=("sda",), samples=(0, 5), evidence=cited)
+    )
+    # (10 x 30 + 30 x 10) / 40 and (100 x 4 + 50 x 8) / 150 requests
+    assert found["sda"]["await_ms"] == pytest.approx(15)
+    assert found["sdb"]["await_ms"] == pytest.approx(800 / 150)
+    assert found["sda"]["ios_per_s"] == 20
+    # where lines are missing it is of all samples between the first and the last
+    cut = (replace(cited[0], rows=3),)
+    found, _ = typical(
+        samples, Finding("r", "warning", "high", "t", devices=("sda",), samples=(1, 2), evidence=cut)
+    )
+    assert found["sda"]["await_ms"] == pytest.approx(15)
+
+
+def test_what_is_typical_does_not_depend_on_the_samples_that_a_chart_keeps():
+    count = MOST_POINTS + 200
+    samples = [{"sda": load(100, 1 if n % 5 else 50)} for n in range(count)]
+    found, view = typical(samples)
+    assert len(series_for(view, ["sda"])[0].position) < count
+    assert found["sda"]["await_ms"] == pytest.approx((4 * 1 + 50) / 5)
+    assert found["sda"]["queue_depth"] == pytest.approx(0.1)

@@ -432,9 +432,9 @@ def test_no_sample_has_two_verdicts(loads, spins, is_ticked):
     assert len(samples) == len(set(samples))
     for one in found:
         # of few that each took long it is said that what the device can do is not shown
-        assert (one.verdict == "indeterminate" or one.legs == ("slow few",)) == bool(one.reason)
+        assert (one.verdict == "indeterminate" or one.headroom == ("slow few",)) == bool(one.reason)
         if one.verdict == "false alarm":
-            assert one.legs
+            assert one.headroom
             assert one.spindles != 1
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.rules.causes.fragmentation_sized_reads.reads import with_reads
+from iodiag.rules.causes.fragmentation_sized_reads import with_reads
 from iodiag.table.table import Table
 
 rates = st.floats(5, 500)

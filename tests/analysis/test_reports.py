@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.array.side_by_side import once, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, report_keys, total_of
 from iodiag.analysis.load.baselines import days_of
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import DeviceTopology
@@ -30,7 +30,7 @@ def test_a_total_is_the_sum_of_each_reports_first_samples(devices):
     firsts = pd.concat([one.frame.drop_duplicates(keys) for one in series])
     expected = firsts.groupby(keys)["kb_per_s"].sum(min_count=1)
     reports = np.array([stream * 10_000_000 + report for stream, report in expected.index])
-    parts = [once(one) for one in series]
+    parts = [first_row_per_report(one) for one in series]
     assert all((np.diff(report_keys(part)) > 0).all() for part in parts)
     np.testing.assert_array_equal(total_of(parts, "kb_per_s", reports), expected.to_numpy())
 

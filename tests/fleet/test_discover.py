@@ -162,6 +162,24 @@ def test_a_sosreport_of_several_days_is_opened_whole(tmp_path):
     assert {"sa", "mdstat"} <= kinds
 
 
+def test_an_input_whose_name_is_in_no_encoding_is_read(tmp_path):
+    given = tmp_path / "in" / "caf\udce9"
+    given.mkdir(parents=True)
+    (given / "iostat\udcff.txt").write_text(SAR.format(host="db1"))
+    outcome = run_here(tmp_path / "in", tmp_path / "out")
+    assert (outcome.host_days, outcome.problems) == (2, ())
+    (name,) = pd.read_parquet(tmp_path / "out" / "manifest.parquet")["input"]
+    assert name.endswith("/caf\\udce9/iostat\\udcff.txt")
+
+
+def test_an_input_without_end_is_refused_at_the_limit(monkeypatch):
+    monkeypatch.setenv("IODIAG_LIMITS", "streamed=1M")
+    ((item,), _) = inputs_of(["/dev/zero"])
+    assert scan(item).failures == (
+        "/dev/zero: holds more than 1 MiB; split it (IODIAG_LIMITS=streamed=… raises this limit)",
+    )
+
+
 def test_a_copy_of_an_input_is_read_once(tmp_path):
     data = sa_day("mail1", ROLES[2], 0, "")
     folder = put(tmp_path / "in", {"a/sa02": data, "b/sa20260302": data})

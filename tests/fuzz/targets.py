@@ -19,9 +19,11 @@ from pathlib import Path
 import iodiag
 from fuzz import mutate
 from fuzz.oracles import Reading, check_ledgers, check_no_other_rows, check_rows, rows_read
+from iodiag.anonymize.rewriting import anonymous_captures
 from iodiag.errors import IodiagError
 from iodiag.model.capture import Capture
 from iodiag.model.report import Report
+from iodiag.report import as_html
 from iodiag.report.as_json import from_json
 from iodiag.sources.archives import Contents, find
 from writers import reports as collections
@@ -145,18 +147,30 @@ def _fuzz_damage(data: bytes) -> None:
         check_no_other_rows(whole, capture)
 
 
-_NAMED = {"device": "disk", "interface": "network", "filesystem": "filesystem"}
+_NUMBERED = {"source", "cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp", "message"}
+_STATED = ("process", "user", "table", "job", "device", "mountpoint", "group")
 
 
 def _names_in(capture: Capture) -> set[str]:
-    """What a capture calls its hosts, devices, interfaces and file systems."""
+    """The words of which a capture makes the names of hosts, devices, mounts, processes, people, …"""
     found = {*capture.hosts}
-    for column, family in _NAMED.items():
-        if family in capture.tables and column in capture.tables[family]:
-            found |= {*capture.tables[family][column].astype(str)}
+    for frame in capture.tables.values():
+        for column in {*frame.columns} - _NUMBERED:
+            if frame[column].dtype.kind not in "fiubmM":
+                found |= {*frame[column].astype(str)}
     for device in capture.topology:
-        found |= {device.name, *device.aliases, *device.members}
-    return {name for name in found if re.fullmatch(r"[A-Za-z][\w-]+", name) and name not in ("all", "lo")}
+        found |= {device.name, *device.aliases, *device.members, *device.mountpoints}
+    for fact in capture.evidence:
+        found |= {str(fact.values[key]) for key in _STATED if key in fact.values}
+    words = {word for name in found for word in re.findall(r"[A-Za-z][\w-]+", name)}
+    return words - {"all", "lo", "nan", "None"}
+
+
+def _said(report: Report) -> str:
+    """A report in every format that holds text, in small letters."""
+    page = as_html.render(report, with_charts=False)
+    texts = (report.to_json(), report.to_markdown(full=True), report.to_ticket(), report.to_sarif(), page)
+    return "".join(texts).lower()
 
 
 def _judged(report: Report) -> list[object]:
@@ -184,8 +198,9 @@ def _fuzz_names(data: bytes) -> None:
     direct = iodiag.analyze(capture, names=iodiag.Pseudonyms())
     assert _judged(direct) == _judged(report)
     again = iodiag.anonymized(from_json(report.to_json().encode()))
-    for hidden in (direct, again):
-        said = (hidden.to_json() + hidden.to_markdown(full=True)).lower()
+    (hidden,) = anonymous_captures([capture], iodiag.Pseudonyms())
+    tables = "".join(frame.to_csv() for frame in (*hidden.tables.values(), *hidden.averages.values()))
+    for said in (_said(direct), _said(again), tables.lower()):
         assert not [word for word in new.values() if word in said], new
 
 

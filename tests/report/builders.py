@@ -63,6 +63,7 @@ def _series(name: str, seed: int) -> Series:
         position=tuple(range(SAMPLES)),
         time=tuple(float(FIRST_CLOCK + 60 * at) for at in range(SAMPLES)),
         columns={key: tuple(round(value, 3) for value in values) for key, values in columns.items()},
+        typical={"kb_per_s": 3027.8 if is_volume else 1436.1},
     )
 
 

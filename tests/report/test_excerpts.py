@@ -38,7 +38,20 @@ def test_a_cited_cell_is_marked_below_its_header():
 def test_a_zero_is_marked_only_where_nothing_else_tells():
     quiet = ROW.replace("946.40", "  0.00")
     *_, marks = shown(None, ("writes answer in 0.00 ms", row(7, quiet)))
-    assert marks.split() == ["^^^^", "^^^^"]
+    assert marks.split() == ["^^^^"]
+
+
+def test_a_sentence_marks_the_columns_of_its_quantities_and_of_its_direction():
+    both = row(7, ROW.replace("0.00", "5.00"))
+    for sentence, cited in (
+        ("from 45.6 to 3.38 MiB/s written", {"wkB/s"}),
+        ("reads became 3.0 times slower", {"r_await"}),
+        ("each kB waits 14.0 times as long", {"r_await", "w_await"}),
+        ("600 requests/s (reads of 16 kB)", {"r/s", "w/s", "rareq-sz"}),
+    ):
+        ((found,),) = [one.rows for one in excerpts.excerpts([Evidence(sentence, quotes=(both,))], set())]
+        names = HEADER.split()
+        assert {names[at] for at in found.cited} == cited, sentence
 
 
 def test_each_line_stands_once_in_the_order_of_the_capture():

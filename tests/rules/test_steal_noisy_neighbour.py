@@ -33,13 +33,23 @@ def run(steals, waits=None):
     [
         ([6.0] * 20, ("notice", "low")),
         ([14.0] * 20, ("notice", "medium")),
+        ([24.0] * 20, ("warning", "medium")),
         ([40.0] * 20, ("warning", "medium")),
         ([2.0] * 20, None),
         ([0.0] * 18 + [40.0, 40.0], ("notice", "medium")),
         ([90.0, 88.0], ("warning", "medium")),
         ([14.0], ("notice", "medium")),
     ],
-    ids=["possible", "likely", "heavy", "little", "a moment", "all there is", "one sample"],
+    ids=[
+        "possible",
+        "likely",
+        "half of what is wanted",
+        "heavy",
+        "little",
+        "a moment",
+        "all there is",
+        "one sample",
+    ],
 )
 def test_steal_by_amount_and_length(report_of, steals, expected):
     finding = only(report_of(run(steals), rules=[RULE]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import reprlib
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +16,11 @@ from iodiag.errors import ConfigError
 if TYPE_CHECKING:
     from iodiag.model.finding import Ignore
 
-MOST_BYTES = 1 << 20
-"""Bytes of a configuration; the largest in use have a few thousand."""
+MOST_BYTES = 1 << 16
+"""Bytes of a configuration, of a few thousand as a rule: keys of many dots take quadratic time."""
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
 _KEYS = ("ignore", "rule-pages", "rules", "skip-rules", "thresholds")
 _KEYS_OF_IGNORE = ("device", "host", "reason", "rule")
 
@@ -76,7 +79,7 @@ def _read(path: str) -> bytes:
             f"cannot be read ({getattr(error, 'strerror', None) or error}); check the name"
         ) from None
     if len(data) > MOST_BYTES:
-        raise ConfigError(f"is larger than {MOST_BYTES >> 20} MiB; give a TOML file of settings")
+        raise ConfigError(f"is larger than {MOST_BYTES >> 10} KiB; give a TOML file of settings")
     return data
 
 
@@ -106,7 +109,7 @@ def _settings(data: dict[str, Any]) -> dict[str, Any]:
 def _check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     """Raise ConfigError for the first key that is not among the known ones."""
     if unknown := sorted(set(given) - set(known)):
-        raise ConfigError(f"{where}unknown key {unknown[0]!r}; known are {', '.join(known)}")
+        raise ConfigError(f"{where}unknown key {_shown(unknown[0])}; known are {', '.join(known)}")
 
 
 def _table(key: str, value: object) -> dict[str, Any]:
@@ -116,8 +119,11 @@ def _table(key: str, value: object) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    """A value, shortened where it is long or deep."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # a number of thousands of digits, which Python does not write
+        return "a huge number"
 
 
 def _address(value: object) -> str:

@@ -22,7 +22,8 @@ from iodiag.hosts.same_name import DeviceFact, facts_of
 from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
-from iodiag.sources.files import expand, open_input
+from iodiag.sources.files import expand, in_utf8, open_input
+from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, list_remote, shown_address
 
 UNDATED = "undated"
@@ -107,7 +108,7 @@ def _files(place: str) -> Iterator[Input]:
         raise SourceError(f"{place}: there is no such file; check the name")
     root = os.path.abspath(top if top.is_dir() else top.parent)
     for file in expand(top):
-        yield Input(str(file), os.path.abspath(file), root)
+        yield Input(in_utf8(str(file)), os.path.abspath(file), root)
 
 
 def scan(item: Input) -> Scan:
@@ -160,12 +161,17 @@ def _folder(item: Input, folder: str) -> str:
 
 def _checked(item: Input) -> tuple[str, int, bytes | None]:
     """An input's checksum, size and, where it is small, its bytes: so that they are fetched once."""
-    digest, size = hashlib.sha256(), 0
+    digest, size, most = hashlib.sha256(), 0, limits().streamed
     kept: list[bytes] = []
     stream = open_input(item.address, item.name).stream
     for piece in stream.pieces():
         digest.update(piece)
         size += len(piece)
+        if size > most:
+            stream.close()
+            raise SourceError(
+                f"{item.name}: holds more than {in_units(most)}; split it ({raising('streamed')})"
+            )
         kept = [*kept, piece] if size <= _MOST_KEPT_BYTES else []
     if stream.damage:
         raise SourceError(f"{item.name}: {stream.damage.reason}")

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.hosts.host_folders import HostFolders, Parts, is_same_host, parts_of
+from iodiag.hosts.host_folders import HostFolders, Parts, may_be_same_host, parts_of
 from iodiag.hosts.same_name import split_same_named_hosts
 from iodiag.model.capture import EVENTS, Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
@@ -53,7 +53,7 @@ def _with_logs_named(captures: Sequence[Capture]) -> list[Capture]:
     result = []
     for capture in captures:
         own = {section.host for section in capture.sections if section.host and section.format == LOG}
-        fitting = {name: [host for host in hosts if is_same_host(name, host)] for name in own - {*hosts}}
+        fitting = {name: [host for host in hosts if may_be_same_host(name, host)] for name in own - {*hosts}}
         for name, found in fitting.items():
             capture = _renamed(capture, name, found[0]) if len(found) == 1 else capture
         result.append(capture)

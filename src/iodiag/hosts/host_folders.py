@@ -60,7 +60,7 @@ class HostFolders:
             return host
         if len(below) == 1:
             return below[0]
-        fitting = [name for name in below or anywhere if is_same_host(host, name)]
+        fitting = [name for name in below or anywhere if may_be_same_host(host, name)]
         return fitting[0] if len(fitting) == 1 and host not in anywhere else host
 
     def stated(self, parts: Parts) -> str | None:
@@ -112,7 +112,7 @@ def _upward(parts: Parts) -> Iterator[Parts]:
     return (parts[:depth] for depth in range(len(parts), -1, -1))
 
 
-def is_same_host(one: str, other: str) -> bool:
+def may_be_same_host(one: str, other: str) -> bool:
     """Whether two names may be one host's: equal, or one is the other without its domain."""
     short, long = sorted((one, other), key=len)
     return short == long or long.startswith(f"{short}.")

@@ -118,7 +118,9 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=_all(
-            series_for(view, _drawn(view, host.findings, host.states, said.devices))
+            series_for(
+                view, _drawn(view, host.findings, host.states, said.devices), said.finding(host.findings)
+            )
             for view, host in zip(hosts, told, strict=True)
         ),
         timezone=options.tz,
@@ -150,10 +152,10 @@ def _of_host(
     options: Options,
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.host_tables import host_tables
     from iodiag.analysis.host.kernel_events import event_summaries
     from iodiag.analysis.host.measured_latencies import measured_latencies
-    from iodiag.analysis.host.moved_meanwhile import with_moves
-    from iodiag.analysis.host.tables import host_tables
+    from iodiag.analysis.host.other_changes import with_moves
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.device_summaries import device_summaries
     from iodiag.analysis.view.heatmap_data import activity

@@ -112,11 +112,11 @@ class Finding:
 
     `samples` are the first and last index into the samples of the first device (the rows of
     its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
-    the counters do not tell. `supersedes` names rules whose findings on the same devices this
-    one explains. `role` is its rule's; None in a report that was stored without. `pictures` are the
-    charts that it asks for beside its samples over time; `peers` the devices that it compares its own
-    with, `edges` the traffic through its devices' stack, for them. `moved` is what else stepped in its
-    samples, where they are a part of a longer capture.
+    the counters do not tell. `supersedes` names the rules whose findings on the same devices
+    it replaced (`Rule.replaces`). `role` is its rule's; None in a report that was stored without.
+    `pictures` are the charts that it asks for beside its samples over time; `peers` the devices that it
+    compares its own with, `edges` the traffic through its devices' stack, for them. `moved` is what else
+    stepped in its samples, where they are a part of a longer capture.
     """
 
     rule: str
@@ -143,6 +143,11 @@ class Finding:
     peers: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
     moved: tuple[Move, ...] = ()
+
+    def cited_samples(self) -> tuple[str, frozenset[int]]:
+        """The input and all lines that its first evidence rests on; no lines where some are not listed."""
+        first = next((e for e in self.evidence if e.weighs == "for"), Evidence(""))
+        return first.source, frozenset(first.lines if len(first.lines) == first.rows else ())
 
 
 def by_harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:

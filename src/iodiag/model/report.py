@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -80,6 +80,11 @@ class Verdict:
     confidence: Confidence | None = None
     asks: str = ""
     also: str = ""
+
+    def finding(self, findings: Iterable[Finding]) -> Finding | None:
+        """The one of some findings that it is about."""
+        same = [finding for finding in findings if finding.rule == self.rule]
+        return next((f for f in same if f.devices == self.devices), same[0] if same else None)
 
 
 @dataclass(frozen=True)
@@ -207,6 +212,10 @@ class Series:
 
     `position` counts the samples (0-based, the same count as `Finding.samples`); `time` is epoch
     seconds where the capture has clocks, else empty. NaN marks a value the source lacks.
+
+    `typical` has a number for a column of a device: the mean of its requests for a latency, for others the
+    median, of all samples between those of the verdict's finding, or of those that it cites where all of
+    them are listed. Without a finding it is of the samples with work.
     """
 
     name: str
@@ -214,6 +223,7 @@ class Series:
     position: tuple[int, ...]
     time: tuple[float, ...]
     columns: Mapping[str, tuple[float, ...]]
+    typical: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,12 +15,12 @@ QUOTES_SHOWN = 5
 GAP = "…"
 
 _QUANTITIES: tuple[tuple[str, str], ...] = (
-    (r"\d m?s\b|latency|await", r"await|svctm"),
+    (r"\d m?s\b|latency|await|times (as long|slower)", r"await|svctm"),
     (r"in flight|queue", r"qu-sz|qusz"),
     (r"util|busy|\bidle time", r"%?util|%busy"),
     (r"requests/s|reads/s|writes/s|IOPS", r"[rwdf]/s|r?w?tps"),
     (
-        r"[kM]B/s|kB written|kB read",
+        r"[kMG]i?B/s|kB written|kB read|\bbytes\b",
         r"[a-z_]{0,3}([kM]B|sec|blk)/s|([kM]B|Blk)_\w{1,9}/s|bi|bo|bread/s|bwrtn/s",
     ),
     (r"(?<!each )\d kB(?!/s| written| on)", r"\w{0,4}r(e)?q-?sz"),
@@ -37,6 +37,15 @@ _QUANTITIES: tuple[tuple[str, str], ...] = (
     (r"page cache", r"kbcached|cache"),
 )
 """What a sentence speaks of, and the columns that hold it, as every tool's header words call them."""
+
+_DIRECTIONS = (
+    (r"\breads?\b", r"r(_await|/s|[kM]B/s|sec/s|d_sec/s|areq-sz|tps)|(kB|MB|Blk)_read(/s)?|bread/s|bi"),
+    (
+        r"\bwr(ites?|ote|itten)\b",
+        r"w(_await|/s|[kM]B/s|sec/s|r_sec/s|areq-sz|tps)|(kB|MB|Blk)_wrtn(/s)?|bwrtn/s|bo",
+    ),
+)
+"""The directions that a sentence may speak of alone, and the columns of each."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +69,12 @@ def excerpts(
     evidence: Iterable[Evidence], seen: set[tuple[str, int]], most: int | None = None
 ) -> list[Excerpt]:
     """The first `most` quotes of some evidence that are not `seen` yet, which they are added to."""
-    found: dict[tuple[str, int], tuple[Quote, str]] = {}
+    found: dict[tuple[str, int], tuple[Quote, list[str]]] = {}
     for item in evidence:
         for quote in item.quotes[:QUOTES_SHOWN]:
             place = quote.source, quote.line
             if place not in seen:
-                said = found[place][1] if place in found else ""
-                found[place] = quote, f"{said} {item.text}"
+                found.setdefault(place, (quote, []))[1].append(item.text)
     found = dict(list(found.items())[:most])
     seen.update(found)
     sources = list(dict.fromkeys(source for source, _ in found))
@@ -77,30 +85,43 @@ def excerpts(
     return [_excerpt([pair for _, pair in group]) for _, group in groups]
 
 
-def _excerpt(pairs: Sequence[tuple[Quote, str]]) -> Excerpt:
+def _excerpt(pairs: Sequence[tuple[Quote, list[str]]]) -> Excerpt:
     first = pairs[0][0]
     header = wording.verbatim(first.header)
     rows = []
-    for quote, said in pairs:
+    for quote, sentences in pairs:
         text = wording.verbatim(quote.text)
-        rows.append(Row(quote.line, text, _cited(cells(header), cells(text), said)))
+        rows.append(Row(quote.line, text, _cited(cells(header), cells(text), sentences)))
     return Excerpt(wording.name(first.source), header, tuple(rows))
 
 
-def _cited(header: Sequence[str], row: Sequence[str], said: str) -> frozenset[int]:
+def _cited(header: Sequence[str], row: Sequence[str], sentences: Iterable[str]) -> frozenset[int]:
     """The cells whose column a sentence speaks of; of those, cells of zero only where all are."""
     extra = len(header) - len(row)
     if not header or extra not in (0, 1):
         return frozenset()
-    words = set(re.findall(r"[^\s,;:()]+", said))
-    columns = [wanted for spoken, wanted in _QUANTITIES if re.search(spoken, said)]
-
-    def is_cited(name: str) -> bool:
-        return name in words or any(re.fullmatch(f"([rwdf]_)?(avg|aq?)?({one})", name) for one in columns)
-
-    found = [at for at in range(len(row)) if is_cited(header[at + extra])]
+    told = list(map(_columns_of, sentences))
+    found = [at for at in range(len(row)) if any(is_cited(header[at + extra]) for is_cited in told)]
     telling = [at for at in found if row[at].strip("0.,") != ""]
     return frozenset(telling or found)
+
+
+def _columns_of(sentence: str) -> Callable[[str], bool]:
+    """Whether a sentence speaks of a column, by the column's header word."""
+    words = set(re.findall(r"[^\s,;:()]+", sentence))
+    columns = [wanted for spoken, wanted in _QUANTITIES if re.search(spoken, sentence)]
+    spoken_of = [bool(re.search(spoken, sentence)) for spoken, _ in _DIRECTIONS]
+    is_one_way = any(spoken_of) and "requests" not in words and "requests/s" not in words
+    others = [of for is_spoken, (_, of) in zip(spoken_of, _DIRECTIONS, strict=True) if not is_spoken]
+
+    def is_cited(name: str) -> bool:
+        if name in words:
+            return True
+        if is_one_way and any(re.fullmatch(one, name) for one in others):
+            return False
+        return any(re.fullmatch(f"([rwdf]_)?(avg|aq?)?({one})", name) for one in columns)
+
+    return is_cited
 
 
 def lines(excerpt: Excerpt, width: int | None = None) -> list[Line]:

@@ -38,9 +38,7 @@ def lead(report: Report) -> Finding | None:
     ordered = by_severity(report.findings)
     if report.verdict is None:
         return next((finding for finding in ordered if finding.severity != "info"), None)
-    same = [finding for finding in ordered if finding.rule == report.verdict.rule]
-    devices = report.verdict.devices
-    return next((f for f in same if f.devices == devices), same[0] if same else None)
+    return report.verdict.finding(ordered)
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:

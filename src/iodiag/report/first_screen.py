@@ -184,7 +184,7 @@ def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateS
 
 
 def tally(report: Report) -> str:
-    """How many findings there are of each severity, and how many rules had no verdict."""
+    """How many findings there are of each severity; beside no trouble, how many rules vouch for that."""
     found = [finding.severity for finding in report.findings]
     plurals = {"warning": "warnings", "notice": "notices"}
     parts = [
@@ -193,10 +193,12 @@ def tally(report: Report) -> str:
         if severity in found
     ]
     counted = ", ".join(parts) or "0 findings"
-    clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
-    asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
     if report.ignored:
         counted += f", and {len(report.ignored)} ignored by configuration"
+    if report.verdict is not None and report.verdict.state == "trouble":
+        return counted
+    clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
+    asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
     return f"{counted}; {wording.plural(clear, 'rule')} clear, {len(asked)} not judged"
 
 

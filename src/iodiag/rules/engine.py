@@ -36,7 +36,7 @@ def run(
     rules = list(rules)
     for rule in rules:
         found, others = _run_one(rule, view, limits.get(rule.id, {}))
-        findings += [_capped(finding, rule, view) for finding in found]
+        findings += [_limited_by_capture(finding, rule, view) for finding in found]
         outcomes += [one for outcome in others for one in revoke_unproven_clear(outcome, rule, view)]
     kept = precedence.order(findings, _relatives(view), rules)
     shown = {(k.rule, k.devices) for k in kept}
@@ -98,7 +98,7 @@ def _lacking(alternative: Mapping[str, tuple[str, ...]], rule: Rule, view: View)
     return tuple(lacking)
 
 
-def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
+def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
     used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
     about = "disk" if finding.devices else None

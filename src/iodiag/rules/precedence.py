@@ -12,7 +12,7 @@ from typing import TypeVar
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.rule import Rule
 
-WAITING = ("symptom", "true-saturation", "approaching-saturation")
+SYMPTOMS_AND_SATURATION = ("symptom", "true-saturation", "approaching-saturation")
 """What whatever makes requests wait explains: symptoms, and that a device is full or nearly so."""
 
 _REAL = SEVERITIES.index("warning")

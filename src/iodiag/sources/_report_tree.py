@@ -34,7 +34,7 @@ _KERNEL_TREE = re.compile(
     r"sys/(?:block|bus|class|dev|devices|firmware|fs|hypervisor|kernel|module|power)/"
     r"|proc/(?:\d+|acpi|asound|bus|driver|fs|irq|net|scsi|sys|sysvipc|tty)/"
 )
-_COMMANDS = (
+_SOS_PLUGINS = (
     "(?:ata|block|cgroups|devicemapper|filesys|general|hardware|host|hpssm|kernel|logs|lvm2|mariadb|md|megacli"
     "|memory|multipath|mysql|nfs|nvme|pcp|postgresql|process|sar|scsi|storage|storcli|sysstat|system)"
 )
@@ -43,7 +43,7 @@ _SUPPORTCONFIG_TEXTS = (
     "|plugin-[^/]*|proc|sam|sar|sysfs|vmstat)"
 )
 _MATTERS = re.compile(
-    rf"sos_commands/{_COMMANDS}/"
+    rf"sos_commands/{_SOS_PLUGINS}/"
     r"|proc/(?:mdstat|diskstats|mounts|self/mounts|meminfo|swaps|partitions|pressure/\w+)$"
     r"|var/log/(?:sa|sar|sysstat|atop)/|sar/|sa/"
     r"|var/log/(?:dmesg|messages|syslog|kern\.log)(?:[-.][\w.-]{1,40})?$"

@@ -17,28 +17,28 @@ from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
 
-ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
+ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
-FULL = 0.9
+FULL_UTIL = 0.9
 """Busy share from which a device has hardly any idle time left."""
 
-QUEUE, QUEUED, LONG_QUEUE = 1.5, 2.0, 8.0
+QUEUE_DEPTH, WAITING_DEPTH, LONG_QUEUE_DEPTH = 1.5, 2.0, 8.0
 """Requests in flight while busy that are more than one client's; that make each wait for another; and a queue
 whatever the share of time."""
 
 MOST_AT_ONCE = 32.0
 """Requests that a SATA device takes at once; with more of them its latency holds time in line."""
 
-BUSY = 0.75
+BUSY_UTIL = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
 
 LEAST_MOMENTS = 3
 """Samples that show what lasts: that nobody waits, or that a queue of a device is usual."""
 
-BRIEF = 0.25
+BRIEF_UTIL = 0.25
 """Busy share below which a deep queue is a burst that comes and goes."""
 
-USED = 0.5
+USED_UTIL = 0.5
 """Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
 
 LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
@@ -47,7 +47,7 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
 
-SELDOM = 2 * IDLE_IOS_PER_S
+SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
 
 AS_MUCH = 1.5
@@ -60,21 +60,21 @@ a doubling is no noise (as for a step in the latency behind a device)."""
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
-IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
+IOWAIT_PCT, EPISODE_PCT, BLOCKED_TASKS = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
 
-ALL_OF_WAITING, PART_OF_WAITING = 0.8, 0.5
+ALL_IN_FLIGHT, PART_IN_FLIGHT = 0.8, 0.5
 """Requests in flight per task that waits from which the devices hold them, and below which most wait for
 something else."""
 
 LITTLE_PCT = 10.0
 """iowait of no sample from which anybody is taken to wait, where no task is blocked in any."""
 
-CROWD = 3.0
+CROWD_TASKS = 3.0
 """Tasks blocked on average that are work which stands still, whatever they wait for."""
 
-FEW_BLOCKED, MOMENTARY = 0.5, 2.0
+FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
 """Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
 
 NO_FLUSH_MS = 0.1
@@ -87,7 +87,7 @@ STREAM_KB = 512.0
 def shown_health(series: DeviceSeries) -> ShownHealth:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
-    `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
+    `slow` are devices that are full with a queue, or that hold requests back; `not shown` those whose
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
@@ -99,15 +99,15 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "idle"
     long = [state for state in active if state.share >= LEAST_SHARE]
     # a device that does a little now and then has no lasting state: all that it did is looked at
-    lasting = [_judged(series, state) for state in long or active]
+    lasting = [_health_in(series, state) for state in long or active]
     lasting = [one for one in lasting if one != "idle"] or lasting
-    if not long and len(active) > 1 and "waiting" in lasting:
+    if not long and len(active) > 1 and "slow" in lasting:
         return "not shown"
-    if "waiting" in lasting:
-        return "waiting"
+    if "slow" in lasting:
+        return "slow"
     if series.name == UNNAMED:
         return "not shown"  # what stands for one row says nothing of those that are gone
-    if _judged(series, max(active, key=waited)) == "waiting":
+    if _health_in(series, max(active, key=waited)) == "slow":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
         return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
@@ -123,7 +123,7 @@ def _slowed(fast: State, slow: State) -> bool:
     is_like = fast.kind == slow.kind and all(
         max(pair) <= LIKE * min(pair) for pair in ((fast.rate, slow.rate), (fast.size_kb, slow.size_kb))
     )
-    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < QUEUED
+    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < WAITING_DEPTH
     is_slow = slow.latency_ms > SLOWED * fast.latency_ms and not is_quick(slow)
     return is_like and is_counted and is_slow and not is_hardly_used(slow)
 
@@ -139,19 +139,19 @@ def lasting_states(series: DeviceSeries) -> list[State]:
     return [state for state in active if state.share >= LEAST_SHARE] or active
 
 
-def _judged(series: DeviceSeries, state: State) -> ShownHealth:
-    is_seldom = state.rate <= SELDOM and not (state.util >= LITTLE_UTIL or state.depth > 0)
+def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
+    is_seldom = state.rate <= SELDOM_PER_S and not (state.util >= LITTLE_UTIL or state.depth > 0)
     if is_seldom and (state.latency_ms == 0 or not state.rows.has("util_pct")):
         return "idle"  # what so few requests take is below what is printed, or not printed at all
     found = _by_mean(series, state)
     if found == "not shown" and writes_flood(series, state):
-        return "waiting"
+        return "slow"
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
 
 def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
-        return "waiting"
+        return "slow"
     latency = state.latency_ms
     if math.isnan(state.rate) and state.util <= LITTLE_UTIL:
         # hardly ever busy: what the layout does not show cannot be much, and what it shows is prompt
@@ -163,38 +163,41 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if contradicts(state):
         # of two numbers that differ the latency is the worse one
         return "healthy" if is_quick(state) else "not shown"
-    is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
+    is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
     if is_quick(state) and not is_beyond:
         return "healthy"
     if math.isnan(state.size_kb) and not is_hardly_used(state):
         is_slow = latency > CALM * usual_ms(series, STREAM_KB)
-        return "waiting" if is_slow and state.util >= FULL and state.at_once >= QUEUE else "not shown"
+        return "slow" if is_slow and state.util >= FULL_UTIL and state.at_once >= QUEUE_DEPTH else "not shown"
     usual = _usual_ms(series, state)
     is_parallel = class_of(series) in ("nvme", "solid")
-    if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
-        return "waiting"
+    long_queue = LONG_QUEUE_DEPTH if is_parallel else QUEUE_DEPTH
+    if state.util >= FULL_UTIL and state.at_once >= long_queue and latency > usual:
+        return "slow"
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
-        return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
+        is_queued = state.at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
+        is_queued |= state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL
+        return "slow" if is_queued else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
-    if is_beyond or (is_parallel and latency > usual and state.util >= USED and state.at_once < QUEUED):
-        return "waiting"
+    is_beyond |= is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    if is_beyond:
+        return "slow"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
-        return "not shown" if not state.depth < BUSY else "healthy"
+        return "not shown" if not state.depth < BUSY_UTIL else "healthy"
     # what no healthy one of the class takes for one alone, a queue has to explain
-    if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= QUEUED:
+    if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= WAITING_DEPTH:
         return "not shown"
     # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
     is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
-    if is_excused and state.at_once >= QUEUED and state.samples < LEAST_MOMENTS:
+    if is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS:
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
-    is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
+    is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
 
 
@@ -214,7 +217,7 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     if not counted >= LEAST_READS or is_hardly_used(state):
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
-    least = LONE if state.at_once < QUEUE and class_of(series) in ("spinning", "unknown") else CALM
+    least = LONE if state.at_once < QUEUE_DEPTH and class_of(series) in ("spinning", "unknown") else CALM
     return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
 
 
@@ -223,14 +226,14 @@ def writes_flood(series: DeviceSeries, state: State) -> bool:
     wait, rate = state.mean("write_await_ms"), state.mean("writes_per_s")
     size = weighted.ratio(state.rows, "write_kb_per_s", "writes_per_s")
     at_once = rate * wait / 1000 / state.util if state.is_busy_known else 0.0
-    is_deep = at_once >= LONG_QUEUE and state.util >= BRIEF
+    is_deep = at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
     return is_deep and state.requests >= LEAST_READS and wait > CALM * usual_ms(series, size)
 
 
 def is_brief(series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
-    left = [one for one in lasting if _judged(series, one) not in ("healthy", "idle")]
+    left = [one for one in lasting if _health_in(series, one) not in ("healthy", "idle")]
     return bool(left) and all(_is_brief(series, one) for one in left)
 
 
@@ -239,13 +242,13 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
     is_read_promptly = reads <= CALM * usual_ms(series, state.size_kb)
     is_read_promptly &= not reads_are_late(series, state)
     is_timed = 0 < state.latency_ms < SLOWEST_LITTLE_MS and not contradicts(state)
-    return state.util < BRIEF and is_timed and is_read_promptly
+    return state.util < BRIEF_UTIL and is_timed and is_read_promptly
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
     """Whether large requests move as much as a device of its class usually does, with a short queue."""
     moved = state.rate * state.size_kb
-    return state.size_kb >= STREAM_KB and moved >= streams_kb(series) and state.at_once < LONG_QUEUE
+    return state.size_kb >= STREAM_KB and moved >= streams_kb(series) and state.at_once < LONG_QUEUE_DEPTH
 
 
 def is_quick(state: State) -> bool:
@@ -267,14 +270,14 @@ def is_prompt(series: DeviceSeries) -> bool:
 
 
 def _is_usual(series: DeviceSeries, state: State) -> bool:
-    is_queued = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_queued = state.util >= FULL_UTIL and state.at_once >= LONG_QUEUE_DEPTH
     is_known = class_of(series) != "unknown" and not is_queued
     return is_known and state.latency_ms <= usual_ms(series, state.size_kb)
 
 
 def is_hardly_used(state: State) -> bool:
     """Whether so few requests came that their mean latency says little: nothing queued for them."""
-    return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
+    return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE_DEPTH)
 
 
 def is_trickle(series: DeviceSeries) -> bool:
@@ -299,7 +302,7 @@ def queued(view: View) -> Iterator[DeviceSeries]:
             yield series
 
 
-class Waiting(NamedTuple):
+class WaitingTasks(NamedTuple):
     """How many tasks wait on average, and the requests in flight on all devices shown and on the `most` used.
 
     Tasks blocked, else the CPUs that are idle while a task waits: as many tasks, or more. Where the number of
@@ -314,32 +317,34 @@ class Waiting(NamedTuple):
     @property
     def is_of_devices(self) -> bool:
         """Whether the devices hold nearly as many requests as tasks wait."""
-        return self.is_counted and self.in_flight >= ALL_OF_WAITING * self.tasks
+        return self.is_counted and self.in_flight >= ALL_IN_FLIGHT * self.tasks
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether most of what tasks wait for is not in flight on the devices."""
-        return self.in_flight < PART_OF_WAITING * self.tasks
+        return self.in_flight < PART_IN_FLIGHT * self.tasks
 
 
-def held_of_waiting(view: View) -> Waiting:
+def waiting_tasks(view: View) -> WaitingTasks:
     """How much of what tasks wait for is in flight on the devices of a host that has any."""
     tasks, cpu = mean_blocked_tasks(view), view.cpu_all
-    is_counted = tasks >= BLOCKED or bool(view.cpus)
-    if not tasks >= BLOCKED and cpu is not None:
+    is_counted = tasks >= BLOCKED_TASKS or bool(view.cpus)
+    if not tasks >= BLOCKED_TASKS and cpu is not None:
         tasks = weighted.mean(cpu, "iowait_pct", "cpu") / 100 * (view.cpus or 1)
     # requests of a layer are in flight below it, too
     whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
-    held = {one.name: sum(state.share * _held(state)[1] for state in states(one)) for one in whole}
-    most = max(whole, key=lambda one: held[one.name])
+    in_flight = {
+        one.name: sum(state.share * _busy_and_depth(state)[1] for state in states(one)) for one in whole
+    }
+    most = max(whole, key=lambda one: in_flight[one.name])
     active = (state for one in whole for state in states(one) if state.kind != "idle")
     is_unknown = any(math.isnan(state.depth) for state in active)
-    return Waiting(tasks, is_counted, math.nan if is_unknown else sum(held.values()), most)
+    return WaitingTasks(tasks, is_counted, math.nan if is_unknown else sum(in_flight.values()), most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:
-    is_full = state.util >= FULL and state.is_busy_known
-    is_busy = state.util >= USED and state.at_once >= QUEUE
+    is_full = state.util >= FULL_UTIL and state.is_busy_known
+    is_busy = state.util >= USED_UTIL and state.at_once >= QUEUE_DEPTH
     return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
 
 
@@ -372,8 +377,8 @@ def _waits(view: View) -> tuple[str, float, float]:
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     if queue is not None:
         tasks = mean_blocked_tasks(view)
-        least = MOMENTARY if cpu is not None and counts_no_wait(cpu) else BLOCKED
-        if tasks >= least and not (said and tasks < CROWD):
+        least = MOMENTARY_TASKS if cpu is not None and counts_no_wait(cpu) else BLOCKED_TASKS
+        if tasks >= least and not (said and tasks < CROWD_TASKS):
             said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
     return said, share, tasks
 
@@ -384,12 +389,17 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     if not all(is_prompt(series) for series in used):
         return False
     whole = [series for series in used if not may_be_stacked(series)]
-    held = [(one.share, *_held(one)) for series in whole for one in states(series) if one.kind != "idle"]
-    busy, depth = sum(share * busy for share, busy, _ in held), sum(share * depth for share, _, depth in held)
-    return not 100 * busy < share and not depth < tasks - BLOCKED and busy > 0
+    lasting = [
+        (one.share, *_busy_and_depth(one)) for series in whole for one in states(series) if one.kind != "idle"
+    ]
+    busy, depth = (
+        sum(share * busy for share, busy, _ in lasting),
+        sum(share * depth for share, _, depth in lasting),
+    )
+    return not 100 * busy < share and not depth < tasks - BLOCKED_TASKS and busy > 0
 
 
-def _held(state: State) -> tuple[float, float]:
+def _busy_and_depth(state: State) -> tuple[float, float]:
     """The share of its time that a state was busy, and the requests in flight; by latency if that is more."""
     busy, depth = min(state.util, 1.0), state.depth
     if contradicts(state):
@@ -412,7 +422,7 @@ def nobody_waits(view: View) -> str:
     # time that was idle waited for nothing, where the tool counts no iowait
     iowait = np.where(np.isnan(waited := cpu.floats("iowait_pct")), 100 - cpu.floats("idle_pct"), waited)
     is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
-    least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
+    least = MOMENTARY_TASKS if counts_no_wait(cpu) else FEW_BLOCKED_TASKS
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
     if not (is_nobody or is_few):
         return ""

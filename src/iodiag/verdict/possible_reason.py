@@ -15,7 +15,7 @@ from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
 
-NEVER_IDLE, STREAM_KB = 0.95, 256.0
+NEVER_IDLE, LARGE_KB = 0.95, 256.0
 """Busy share of a device without idle time, and the size from which requests are a stream's."""
 
 FEW = 2.0
@@ -49,7 +49,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         name, values["other"], values["other_rate"] = neighbour
         values["name"] = name
         text = ": {name} beside it takes {other} ms for such requests, at {other_rate}/s"
-    elif state.util >= NEVER_IDLE and state.size_kb >= STREAM_KB:
+    elif state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB:
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
         text = ": never idle at {rate} small requests/s, with {per_request:.1f} ms of busy time per "

@@ -18,8 +18,8 @@ from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.measured_latencies import measured_latencies
+from iodiag.analysis.host.paging import moved, starved
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.waiting import moved, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -30,15 +30,14 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    CROWD,
-    FEW_BLOCKED,
-    FULL,
+    CROWD_TASKS,
+    FEW_BLOCKED_TASKS,
+    FULL_UTIL,
     LEAST_MOMENTS,
     LITTLE_PCT,
     MOST_AT_ONCE,
-    QUEUED,
+    WAITING_DEPTH,
     healths,
-    held_of_waiting,
     is_brief,
     is_prompt,
     is_trickle,
@@ -50,6 +49,7 @@ from iodiag.verdict.health import (
     shown_health,
     somebody_waits,
     waited,
+    waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely
 
@@ -58,13 +58,16 @@ Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 MOST_UNREAD = 0.1
 """Share of the lines of numbers that were not read from which what was read shows no health."""
 
-WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
+SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
+    "ps -eo state,pid,wchan:32,cmd | grep ^D",
+    "grep -r . /sys/fs/cgroup --include=io.max",
+)
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
 
-IN_FLIGHT = "grep . /sys/block/*/inflight"
+SHOW_IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
-REAL = SEVERITIES.index("warning")
+WARNING = SEVERITIES.index("warning")
 
 BUSY_PCT = 85.0
 """Share of CPU time that work takes from which it is never said that no trouble is visible."""
@@ -78,7 +81,7 @@ _MOUNT_TOOLS = {"nfs_mounts": "nfsiostat 5 12", "cifs_mounts": "cifsiostat -t 5 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
 """Tables that show whether anybody waits for I/O."""
 
-Held = Sequence[tuple[View, DeviceSeries]]
+Suspects = Sequence[tuple[View, DeviceSeries]]
 """Devices that hold requests back, each with its host's view: hosts have devices of one name."""
 
 
@@ -96,7 +99,7 @@ def verdict(
     that lines of numbers could not be read, which the `ledgers` of the inputs count, or that the rest of one
     is lost.
     """
-    state, text = _judged(findings, views)
+    state, text = _state_and_sentence(findings, views)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
     rows = sum(ledger.read for ledger in counts)
@@ -112,21 +115,21 @@ def verdict(
     return state, text
 
 
-def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
+def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     # what was averaged since boot shows nothing of the present
     present = [view for view in views if "disk" not in view.average_only]
     seen = [(view, series, one) for view in present for series, one in healths(view)]
-    waiting = [(view, series) for view, series, one in seen if one == "waiting"]
+    slow = [(view, series) for view, series, one in seen if one == "slow"]
     # who waits for I/O while a device is never idle waits for that one
-    held = waiting or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
-    held = [*_lowest_first(held)]
-    harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
-    if harm:
-        return _of_harm(harm, findings, views, held)
-    elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
-    if elsewhere and not waiting:
+    suspects = slow or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
+    suspects = [*_lowest_first(suspects)]
+    troubles = [f for f in findings if f.role in ("symptom", "cause") and _is_warning(f)]
+    if troubles:
+        return _of_trouble(troubles, findings, views, suspects)
+    elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
+    if elsewhere and not slow:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
-        return _about(elsewhere[0], "elsewhere"), _behind(begins, elsewhere[0])
+        return _about(elsewhere[0], "elsewhere"), _after_colon(begins, elsewhere[0])
     averaged = {view.host for view in views if "disk" in view.average_only and not view.facts}
     noted = [
         f
@@ -137,12 +140,12 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     ]
     if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
         return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Also found: {told[0].summary}"
-    if held or noted:
-        return _open(noted, held, views)
+    if suspects or noted:
+        return _open(noted, suspects, views)
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
     if is_calm and not any(somebody_waits(view) for view in views):
-        crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD), "")
+        crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     busy = next((f.summary for f in findings if f.role == "elsewhere" and f.severity == "notice"), "")
@@ -161,25 +164,26 @@ def _busy(views: Sequence[View]) -> str:
     return ""
 
 
-def _behind(words: str, finding: Finding) -> str:
+def _after_colon(words: str, finding: Finding) -> str:
     """A finding's sentence behind a colon: its first word is small, unless it is a name."""
     text = finding.summary
     is_word = re.match(r"[A-Z][a-z]* ", text)
     return f"{words}: {text[0].lower()}{text[1:]}" if is_word else f"{words}: {text}"
 
 
-def _lowest_first(held: Held) -> Iterator[tuple[View, DeviceSeries]]:
+def _lowest_first(suspects: Suspects) -> Iterator[tuple[View, DeviceSeries]]:
     """Devices that hold requests back, those before others that stand on them or on nothing that is known."""
-    views = dict.fromkeys(view for view, _ in held)
-    low = {view: lowest(view, [series.name for other, series in held if other is view]) for view in views}
+    views = dict.fromkeys(view for view, _ in suspects)
+    low = {view: lowest(view, [series.name for other, series in suspects if other is view]) for view in views}
     ranks = [
-        (s.name not in low[view], s.is_stacked and not (s.device and s.device.members)) for view, s in held
+        (s.name not in low[view], s.is_stacked and not (s.device and s.device.members))
+        for view, s in suspects
     ]
-    yield from (held[place] for place in sorted(range(len(held)), key=lambda place: ranks[place]))
+    yield from (suspects[place] for place in sorted(range(len(suspects)), key=lambda place: ranks[place]))
 
 
-def _is_real(finding: Finding) -> bool:
-    return SEVERITIES.index(finding.severity) >= REAL
+def _is_warning(finding: Finding) -> bool:
+    return SEVERITIES.index(finding.severity) >= WARNING
 
 
 def _about(finding: Finding, state: Word, asks: str = "", also: str = "") -> Verdict:
@@ -187,16 +191,16 @@ def _about(finding: Finding, state: Word, asks: str = "", also: str = "") -> Ver
     return Verdict(state, *named, asks.strip(), also.strip())
 
 
-def _of_harm(
-    harm: Sequence[Finding], findings: Sequence[Finding], views: Sequence[View], held: Held
+def _of_trouble(
+    troubles: Sequence[Finding], findings: Sequence[Finding], views: Sequence[View], suspects: Suspects
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
-    first = harm[0]
+    first = troubles[0]
     where = _where(first.host, views)
-    others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
+    others = list(dict.fromkeys(f.title for f in troubles[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
-        said = _behind("Likely", first) if first.confidence == "medium" else first.summary
+        said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary
         return _about(first, "trouble", also=then), said + where + then
     asks = _settled_by(first)
     if first.severity == "critical" and first.devices:
@@ -210,8 +214,8 @@ def _of_harm(
         else " The capture has no disk statistics."
     )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
-    if not first.devices and (near := _on_host(first, held)):
-        may_be = f" {_of_waiting(*near[0], is_told=True)}.{may_be}"
+    if not first.devices and (near := _on_host(first, suspects)):
+        may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
@@ -230,13 +234,13 @@ def _more(count: int) -> str:
     return f", and {count} more" if count > 0 else ""
 
 
-def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[Verdict, str]:
+def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -> tuple[Verdict, str]:
     # a guess about another device is no answer for the one that waits
-    noted = [f for f in noted if not held or (_says_where(f) and _is_about(f, held))]
+    noted = [f for f in noted if not suspects or (_says_where(f) and _is_about(f, suspects))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         where = _where(first.host, views)
-        if first.role == "cause" and first.confidence != "low" and not held:
+        if first.role == "cause" and first.confidence != "low" and not suspects:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
@@ -244,7 +248,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. {_behind('Note', first)}{where}"
+            return _about(first, "open"), f"{impact}. {_after_colon('Note', first)}{where}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
@@ -252,15 +256,17 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
         is_likely = first.role == "cause" and first.confidence != "low"
         begins = "Likely" if is_likely else "Not determined; possibly"
-        return _about(first, "open", asks), _behind(begins, first) + where + asks
-    view, series = held[0]
+        return _about(first, "open", asks), _after_colon(begins, first) + where + asks
+    view, series = suspects[0]
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
-        asks = f"To settle it, run twice: `{IN_FLIGHT}`"
-    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. {asks}"
-    return Verdict("open", devices=tuple(dict.fromkeys(series.name for _, series in held)), asks=asks), text
+        asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
+    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
+    return Verdict(
+        "open", devices=tuple(dict.fromkeys(series.name for _, series in suspects)), asks=asks
+    ), text
 
 
 def _where(host: str | None, views: Sequence[View]) -> str:
@@ -268,7 +274,7 @@ def _where(host: str | None, views: Sequence[View]) -> str:
     return f" (`{host}`)" if len(views) > 1 and host else ""
 
 
-def _fell(series: DeviceSeries) -> str:
+def _collapse_clause(series: DeviceSeries) -> str:
     """That a device whose latency is not shown moves a fraction in the end, as the end of a clause."""
     kb = np.nan_to_num(series.samples.floats("kb_per_s"))
     last = np.flatnonzero(COLLAPSE * kb > kb.max(initial=0.0))
@@ -294,9 +300,9 @@ def _says_where(finding: Finding) -> bool:
     return bool(finding.devices) or finding.role == "cause"
 
 
-def _is_about(finding: Finding, held: Held) -> bool:
+def _is_about(finding: Finding, suspects: Suspects) -> bool:
     """Whether it names a device that holds requests back, or one that such a device stands on."""
-    near = _on_host(finding, held)
+    near = _on_host(finding, suspects)
     return bool(near) and (
         not finding.devices
         or any(
@@ -307,28 +313,28 @@ def _is_about(finding: Finding, held: Held) -> bool:
     )
 
 
-def _on_host(finding: Finding, held: Held) -> Held:
-    return [(view, series) for view, series in held if finding.host in (None, view.host)]
+def _on_host(finding: Finding, suspects: Suspects) -> Suspects:
+    return [(view, series) for view, series in suspects if finding.host in (None, view.host)]
 
 
-def _of_waiting(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
+def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
     """What a device that holds requests back did while they waited most; who waits may be told already."""
     busiest = _busiest(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
-    is_waiting = shown_health(series) == "waiting"
-    said = "" if is_waiting or is_told else somebody_waits(view)
+    is_slow = shown_health(series) == "slow"
+    said = "" if is_slow or is_told else somebody_waits(view)
     waits = f"{said}, and " if said else ""
     if busiest.kind == "stuck":
         what = "completed no request"
-    elif is_waiting and _may_be_parallel(series, busiest):
+    elif is_slow and _may_be_parallel(series, busiest):
         what = "takes longer per request than is usual for its class"
-    elif busiest.at_once < QUEUED and (is_waiting or busiest.util >= FULL):
-        busy = "never idle, though" if busiest.util >= FULL else "busy most of the time, and"
+    elif busiest.at_once < WAITING_DEPTH and (is_slow or busiest.util >= FULL_UTIL):
+        busy = "never idle, though" if busiest.util >= FULL_UTIL else "busy most of the time, and"
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
-        what = "has requests waiting in its queue" if is_waiting else "is what tasks may wait for"
-    did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
+        what = "has requests waiting in its queue" if is_slow else "is what tasks may wait for"
+    did = f"{text_of(busiest, len(series.samples))}{_process_clause(view, series)}"
     return f"{waits}{series.name}{also} {what} ({did})"
 
 
@@ -341,7 +347,7 @@ def _is_slow(series: DeviceSeries, state: State) -> bool:
     return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 
-def _asked(view: View, series: DeviceSeries) -> str:
+def _process_clause(view: View, series: DeviceSeries) -> str:
     """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
     facts = (asker(view, series.loaded, way) for way in ("read", "write"))
     return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
@@ -367,7 +373,8 @@ def _healthy(views: Sequence[View]) -> str:
     else:
         said = "The latency of every device with traffic is normal for its class"
     asked = next(
-        (text for view in views if not mean_blocked_tasks(view) >= CROWD and (text := many_ask(view))), ""
+        (text for view in views if not mean_blocked_tasks(view) >= CROWD_TASKS and (text := many_ask(view))),
+        "",
     )
     also = f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
@@ -383,7 +390,7 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
-        bounds = next((said for view in averaged if (said := _of_run(view))), "")
+        bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             "which say nothing about the present."
@@ -397,23 +404,24 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xt 1 60`"
     more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
-    if waited_for := [view for view in views if somebody_waits(view) and view.devices]:
-        more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
-        if all(held_of_waiting(view).is_of_devices for view in waited_for):
+    if loaded := [view for view in views if somebody_waits(view) and view.devices]:
+        more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`"
+        more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
+        if all(waiting_tasks(view).is_of_devices for view in loaded):
             more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
-        elif any(map(_hides_idle, waited_for)):
-            more += f", and which devices hold requests: `{IN_FLIGHT}`"
-    calm = _calm(views)
-    is_held = any(health == "waiting" for view in views for _, health in healths(view))
-    if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
-        calm = f"{nobody_waits(views[0])}; {_why(views)}"
+        elif any(map(_hides_idle, loaded)):
+            more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
+    calm = _calm_clause(views)
+    is_slow = any(health == "slow" for view in views for _, health in healths(view))
+    if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
+        calm = f"{nobody_waits(views[0])}; {_why_unknown(views)}"
     if calm:
         begins = "No trouble is visible, but the" if is_calm else "The"
         return f"{begins} capture cannot prove health: {calm}.", more
-    return f"This capture is not enough: {_why(views)}.", more
+    return f"This capture is not enough: {_why_unknown(views)}.", more
 
 
-def _of_run(view: View) -> str:
+def _run_averages(view: View) -> str:
     """What averages over a run bound: a device that was busy for a share of it held it up for no longer.
 
     Empty where they are since boot, or of no device that did anything.
@@ -425,7 +433,7 @@ def _of_run(view: View) -> str:
     shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
     iowait, queue = shares.iowait if shares else 0.0, view.samples("queue")
     is_little = all(_is_seldom(one) for one in used)
-    is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD / 2
+    is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD_TASKS / 2
     values: Values = {"name": series.name, "did": text_of(_busiest(series), len(series.samples), "averages")}
     text = "{name} ({did})"
     if shares:
@@ -463,7 +471,7 @@ def _on_average(views: Sequence[View]) -> str:
     return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
 
 
-def _unseen(view: View) -> list[str]:
+def _devices_without_samples(view: View) -> list[str]:
     """Devices with I/O since boot that no sample is of: idle ones may be left out, or rows be cut off."""
     old = view.since_boot.get("disk")
     if old is None or "disk" in view.average_only:
@@ -482,7 +490,7 @@ def _unusable(views: Sequence[View]) -> dict[str, str]:
     return {name: reason for view, name, reason in reasons if view.series(name) is None}
 
 
-def _calm(views: Sequence[View]) -> str:
+def _calm_clause(views: Sequence[View]) -> str:
     """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
     left = [
         (series, one) for view in views for series, one in healths(view) if one not in ("healthy", "idle")
@@ -535,7 +543,7 @@ def _of_all_disks(views: Sequence[View]) -> str:
             continue
         values["iowait"] = float(np.nanmax(cpu.floats("iowait_pct")))
         values["load"] = float(np.nanmax(queue.floats("load_1m")))
-        if float(values["iowait"]) < LITTLE_PCT and float(values["load"]) < FEW_BLOCKED:
+        if float(values["iowait"]) < LITTLE_PCT and float(values["load"]) < FEW_BLOCKED_TASKS:
             text += (
                 "; hardly anybody waits: iowait is at most {iowait:.1f} %, and the load average {load:.2f}"
             )
@@ -562,7 +570,11 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
     One that answered as expected is none of those that are not shown, unless all did.
     """
     with_traffic = [
-        (series, max(active, key=lambda state: (waited(state), _slowness(state))), _asked(view, series))
+        (
+            series,
+            max(active, key=lambda state: (waited(state), _slowness(state))),
+            _process_clause(view, series),
+        )
         for view in views
         for series in without_parts(view.devices)
         if (active := lasting_states(series))
@@ -571,9 +583,9 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
     return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
 
 
-def _held_where(view: View) -> str:
+def _where_requests_are(view: View) -> str:
     """Whether what tasks wait for is in flight on the devices shown, and what else it may be."""
-    waiting = held_of_waiting(view)
+    waiting = waiting_tasks(view)
     share = 100 * waiting.in_flight / waiting.tasks if waiting.tasks > 0 else math.nan
     values: Values = {"in_flight": waiting.in_flight, "share": share, "name": waiting.most.name}
     values["what"] = text_of(_busiest(waiting.most), len(waiting.most.samples))
@@ -603,11 +615,11 @@ def _hides_idle(view: View) -> bool:
     return bool((np.concatenate(rates) > 0).all())
 
 
-def _why(views: Sequence[View]) -> str:
+def _why_unknown(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
             if view.devices:
-                return f"{waits}, and {_held_where(view)}"
+                return f"{waits}, and {_where_requests_are(view)}"
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and the capture has no disk statistics"
@@ -619,13 +631,13 @@ def _why(views: Sequence[View]) -> str:
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
-        untimed += _fell(first)
+        untimed += _collapse_clause(first)
         return say(
             f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
         )
     if any(view.devices for view in views):
-        gone = [name for view in views for name in _unseen(view)]
+        gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
             return "no device had any I/O while it was taken"
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
@@ -639,12 +651,12 @@ def _why(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return f"{_of_all_disks(views)}{_timed(views)}" + "".join(
+    return f"{_of_all_disks(views)}{_measured_clause(views)}" + "".join(
         f"; {say(*moved(paging))}" for paging in known[:1]
     )
 
 
-def _timed(views: Sequence[View]) -> str:
+def _measured_clause(views: Sequence[View]) -> str:
     """What a tracer or a load tool measured of the slowest requests, as the end of a clause."""
     measured = [one for view in views for one in measured_latencies(view)]
     if not measured:

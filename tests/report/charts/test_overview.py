@@ -3,7 +3,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from iodiag.model.finding import Finding
+import pytest
+
+from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import DeviceSummary, HostTable, Report, Series, Verdict
 from iodiag.report.charts import finding_charts, overview
 from report.builders import empty_report, raid5_report
@@ -11,8 +13,8 @@ from report.builders import empty_report, raid5_report
 UNKNOWN = (math.nan,) * 4
 
 
-def series(name: str, **columns: tuple[float, ...]) -> Series:
-    return Series(name, None, (0, 1, 2, 3), (), columns)
+def series(name: str, typical: dict[str, float] | None = None, **columns: tuple[float, ...]) -> Series:
+    return Series(name, None, (0, 1, 2, 3), (), columns, typical or {})
 
 
 def finding(*devices: str, summary: str = "", **fields: object) -> Finding:
@@ -54,6 +56,7 @@ def test_the_picture_shows_what_the_sentence_speaks_of():
             "Latency (await) of writes, ms",
         ),
         ("writes 45.6 MiB/s, and after 0.7 GiB only 3.38 MiB/s", "Throughput, kB/s"),
+        ("takes 4 ms for a write since 05:27:34, 1 ms before", "Latency (await) of writes, ms"),
         ("", "Latency (await), ms"),
     ):
         found = overview.picture(report(one), finding("sda", summary=summary))
@@ -97,9 +100,10 @@ def test_marks_stand_below_the_cells_that_hold_the_samples_of_a_finding():
     ]
 
 
-def test_peers_and_members_stand_beside_the_device_with_their_medians():
+def test_peers_and_members_stand_beside_the_device_with_what_is_typical_of_them():
     given = [
-        series(name, await_ms=(at, at, at, at)) for at, name in enumerate(("md0", "sda", "sdb", "sdc"), 1)
+        series(name, {"await_ms": at}, await_ms=(at, at, at, at))
+        for at, name in enumerate(("md0", "sda", "sdb", "sdc"), 1)
     ]
     members = DeviceSummary("md0", None, (), "md", "raid5", ("sda",), 4, {})
     about = finding("md0", peers=("sdb",), samples=(1, 2))
@@ -115,12 +119,35 @@ def test_peers_and_members_stand_beside_the_device_with_their_medians():
 
 
 def test_a_value_that_is_not_known_is_a_space_in_the_strip():
-    one = series("sda", await_ms=(math.nan, 8.0, math.nan, 1.0))
+    one = series("sda", {"await_ms": 4.5}, await_ms=(math.nan, 8.0, math.nan, 1.0))
     assert overview.sparkline(overview.picture(report(one), finding("sda")))[1] == "sda 4.5  █ ▂"
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "mean per request while at work"),
+        ({"samples": (1, 2)}, "mean per request in that stretch"),
+        (
+            {"samples": (1, 2), "evidence": (Evidence("e", source="a", lines=(3,), rows=1),)},
+            "mean per request in the cited samples",
+        ),
+        ({"samples": (1, 2), "summary": "99 % busy"}, "median in that stretch"),
+    ],
+)
+def test_a_caption_says_of_which_samples_the_numbers_behind_the_names_are(fields, words):
+    one = series("sda", {"await_ms": 4.5, "util_pct": 9.0}, await_ms=(1.0,) * 4, util_pct=(9.0,) * 4)
+    assert overview.picture(report(one), finding("sda", **fields)).caption.endswith(f"its {words}.")
+
+
+def test_no_number_is_promised_where_none_is_known():
+    found = overview.picture(report(series("sda", await_ms=(1.0,) * 4)), finding("sda"))
+    assert legends(found) == ["sda"]
+    assert "Behind" not in found.caption
+
+
 def test_without_a_finding_the_device_of_the_verdict_is_drawn():
-    given = [series(name, await_ms=(1.0, 2.0, 1.0, 2.0)) for name in ("sda", "sdb")]
+    given = [series(name, {"await_ms": 1.5}, await_ms=(1.0, 2.0, 1.0, 2.0)) for name in ("sda", "sdb")]
     verdict = Verdict("open", devices=("sdb",))
     assert legends(overview.picture(report(*given, verdict=verdict), None)) == ["sdb 1.5"]
 
@@ -175,6 +202,13 @@ def test_devices_of_a_single_sample_stand_side_by_side():
     )
 
 
+def test_bars_show_the_latency_of_the_direction_that_the_sentence_is_about():
+    one = device("sda", read_await_ms=2.0, write_await_ms=2270.0, await_ms=460.0)
+    about = finding("sda", summary="writes of 448 kB take 2.27 s with 66 in flight")
+    found = overview.picture(report(devices=(one,)), about)
+    assert [(panel.title, panel.groups[0][1]) for panel in found.panels] == [("Write latency, ms", (2270.0,))]
+
+
 def test_a_zero_that_the_kernel_does_not_count_is_no_number():
     devices = (
         device("md0", util_pct=0.0, await_ms=0.0, kb_per_s=50.0),
@@ -209,8 +243,9 @@ def test_of_one_sample_without_devices_that_is_drawn_which_the_sentence_speaks_o
             assert found.labels == (label,)
 
 
-def test_the_median_of_a_legend_is_in_the_unit_of_its_axis():
-    found = overview.picture(report(series("sda", kb_per_s=(20480.0,) * 4)), finding("sda"))
+def test_the_number_of_a_legend_is_in_the_unit_of_its_axis():
+    one = series("sda", {"kb_per_s": 20480.0}, kb_per_s=(20480.0,) * 4)
+    found = overview.picture(report(one), finding("sda"))
     assert found.panels[0].title.startswith("Throughput, MB/s")
     assert legends(found) == ["sda 20"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, paired, report_keys, total_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.parity_costs import Geometry, Share, small_share
@@ -153,7 +153,7 @@ def _disk_totals(view: View) -> Table | None:
     shown = without_parts([series for series in view.devices if is_physical(series.name)])
     table, paging = view.samples("io"), view.samples("paging")
     if shown and paging is not None:
-        parts = [once(series) for series in shown]
+        parts = [first_row_per_report(series) for series in shown]
         rows = _reports_of(parts)
         # a damaged report may lack a direction: then its disks cannot be added up
         is_told = all(any(name in part for part in parts) for name in _MOVED)

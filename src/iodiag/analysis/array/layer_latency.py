@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
@@ -147,7 +147,7 @@ def _layer(
 ) -> Layer | str:
     samples = upper.samples
     keys = report_keys(samples)
-    parts = [once(series) for series in below]
+    parts = [first_row_per_report(series) for series in below]
     are_together = any(bool(np.isin(keys, report_keys(part)).any()) for part in parts)
     is_equal = are_together and _are_equal(upper, below)
     latency = samples.floats("latency_ms")

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys, side_by_side
+from iodiag.analysis.array.side_by_side import (
+    Keys,
+    at_reports,
+    first_row_per_report,
+    report_keys,
+    side_by_side,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import DENSE
@@ -63,7 +69,7 @@ def ceiling(
     One disk's share must vary by `vary` of the sum, and the requests in flight by a factor of `deeper`: a
     client that spreads a constant load or keeps a constant number of requests in flight is no ceiling.
     """
-    parts = [once(series) for series in disks]
+    parts = [first_row_per_report(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
     rates, depth = (_matrix(parts, reports, name) for name in (column, "depth"))
     total = rates.sum(axis=0)
@@ -158,7 +164,7 @@ def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedByShari
     With as many requests in flight nothing but what it shares with the others can hold it back. Of several
     such disks the one that loses most; None without any.
     """
-    parts = [once(series) for series in disks]
+    parts = [first_row_per_report(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
     kb = _matrix(parts, reports, "kb_per_s")
     streams = np.array([np.isin(reports, report_keys(part)[_full_streams(part)]) for part in parts])

@@ -22,7 +22,7 @@ def report_keys(samples: Table) -> Keys:
 
 
 @cached
-def once(series: DeviceSeries) -> Table:
+def first_row_per_report(series: DeviceSeries) -> Table:
     """A device's samples, of each report the first; their keys rise."""
     keys = report_keys(series.samples)
     if (keys[1:] > keys[:-1]).all():
@@ -38,7 +38,7 @@ def are_beside(one: DeviceSeries, other: DeviceSeries) -> bool:
 
 def side_by_side(devices: Sequence[DeviceSeries]) -> list[Table]:
     """The samples of several devices in the reports that all of them have, row by row."""
-    parts = [once(series) for series in devices]
+    parts = [first_row_per_report(series) for series in devices]
     keys = [report_keys(part) for part in parts]
     if all(np.array_equal(own, keys[0]) for own in keys[1:]):
         return parts

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of
-from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, class_of, events_per_sample, sane_limit_ms
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -84,7 +84,7 @@ def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
     disks = disks_of(view)
     if len(disks) < 2:
         return []
-    parts = [once(series) for series in disks]
+    parts = [first_row_per_report(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
     shown = [_disk(series, part, reports) for series, part in zip(disks, parts, strict=True)]
     found = (_against(disk, [o for o in shown if o is not disk], reports, ratio) for disk in shown)

@@ -33,7 +33,7 @@ class CpuShares:
         return self.idle + self.iowait
 
     @property
-    def is_held(self) -> bool:
+    def is_io_bound(self) -> bool:
         """Whether the host has no time but for work and for waiting, and mostly waits."""
         return self.iowait >= HELD_PCT and self.idle <= NO_IDLE_PCT
 

@@ -302,13 +302,13 @@ def departures(
     cells["z"] = cells["excess"] / np.maximum(1.4826 * cells["spread"], LEAST_SPREAD)
     cells["is_over"] = (cells["z"] >= z) & (cells["excess"] >= np.log(ratio))
     cells["requests"] = cells["ios_per_s"] * cells["seconds"].fillna(cells["samples"])
-    windows = _judged(cells)
+    windows = _flagged_windows(cells)
     windows["run"] = _runs(windows, least_hours)
     runs = windows.loc[windows["is_flagged"] & (windows["run"] >= 0), [*_WINDOW, "run"]]
     return _recurring(_described(cells[cells["is_over"]].merge(runs, on=_WINDOW)))
 
 
-def _judged(cells: pd.DataFrame) -> pd.DataFrame:
+def _flagged_windows(cells: pd.DataFrame) -> pd.DataFrame:
     """Hours of a device and direction, in order, flagged where half of the requests cost more.
 
     Hours most of whose requests met a load that is new to the archive say nothing, and are left out.

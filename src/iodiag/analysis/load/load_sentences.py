@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.waiting import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation import Load, slower_above
+from iodiag.analysis.load.saturation import JudgedLevel, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
@@ -24,7 +24,7 @@ from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
 
 
-def template_values(series: DeviceSeries, load: Load) -> Values:
+def template_values(series: DeviceSeries, load: JudgedLevel) -> Values:
     """What sentences about a load name: shares in per cent, everything else in its printed unit."""
     level, unloaded, said = load.level, load.unloaded, load.said
     values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
@@ -80,7 +80,7 @@ def _larger(one: float, other: float) -> float:
     return high / low if low > 0 else float("nan")
 
 
-def state(series: DeviceSeries, load: Load) -> Evidence:
+def state(series: DeviceSeries, load: JudgedLevel) -> Evidence:
     """The level itself: rate, depth, latency, util."""
     size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
     return cite(
@@ -97,7 +97,7 @@ READS, WRITES = _WAY.format("reads"), _WAY.format("writes")
 BOTH = f"{READS} and {WRITES}"
 
 
-def both_ways(load: Load) -> str:
+def both_ways(load: JudgedLevel) -> str:
     """The end of a sentence that gives a mean of reads and writes that are APART; else nothing.
 
     Where the sentence is about one of them only the other one is added.
@@ -120,13 +120,13 @@ def rows_of_both(one: Table, other: Table) -> Table:
     return stacked([one, other])
 
 
-def in_order(loads: Iterable[Load]) -> Table:
+def in_order(loads: Iterable[JudgedLevel]) -> Table:
     """The samples of several load levels of a device, in their order."""
     rows = stacked([load.level.rows for load in loads])
     return rows[np.argsort(rows["sample"], kind="stable")]
 
 
-def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     """How much longer a request takes than it would alone, and what that leaves."""
     values = template_values(series, load)
     rows = load.level.rows
@@ -176,7 +176,7 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows_of_both(load.unloaded.rows, rows), told, values)
 
 
-def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+def parallelism(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     """How many requests the device serves at once, as far as two load levels tell."""
     values = template_values(series, load)
     if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
@@ -184,14 +184,14 @@ def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows_of_both(load.unloaded.rows, load.level.rows), text, values, weighs="context")
 
 
-def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+def layers_above(view: View, series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     """What stands on a full disk and waits longer than its requests: in line for it."""
     for name, rows, latency in slower_above(view, series, load.level)[:1]:
         text = "requests wait above it as well: {above} takes {above_latency} ms for each"
         yield cite(rows, text, {"above": name, "above_latency": latency}, worst="await_ms")
 
 
-def disks_below(load: Load) -> Iterator[Evidence]:
+def disks_below(load: JudgedLevel) -> Iterator[Evidence]:
     """What the disks under a spread device did in the same reports."""
     if load.hottest is not None:
         values: Values = {"count": len(load.below), "mean": mean_below(load)}
@@ -203,15 +203,15 @@ def disks_below(load: Load) -> Iterator[Evidence]:
         yield cite(stacked([disk.rows for disk in load.below]), text, values, weighs="context")
 
 
-def mean_below(load: Load) -> float:
+def mean_below(load: JudgedLevel) -> float:
     """The mean busy time, in %, of the disks under a spread device."""
     return 100 * sum(disk.util for disk in load.below) / len(load.below)
 
 
-def held_cpus(view: View, load: Load) -> Iterator[Evidence]:
+def iowait_without_idle(view: View, load: JudgedLevel) -> Iterator[Evidence]:
     """That the CPUs mostly wait during the level and have no idle time, or the load average that shows it."""
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(load.level.rows))
-    if shares is not None and shares.is_held:
+    if shares is not None and shares.is_io_bound:
         values: Values = {"iowait": shares.iowait, "idle": shares.idle}
         text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
         yield cite(shares.rows, text, values, worst="iowait_pct")
@@ -225,7 +225,7 @@ CROWDED_LOAD = 100.0
 """A load average of hundreds, and ten tasks per CPU: far more than the run queue of a busy host."""
 
 
-def waiters(view: View, load: Load) -> Iterator[Evidence]:
+def waiters(view: View, load: JudgedLevel) -> Iterator[Evidence]:
     """Tasks blocked and pressure during the level, for or against."""
     found = blocked(view, load.level.rows)
     if found is not None:
@@ -247,7 +247,7 @@ def waiters(view: View, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, {"some": mean}, weighs="for" if mean >= LEAST_PRESSURE else "against")
 
 
-def application_latency(view: View, load: Load) -> Iterator[Evidence]:
+def application_latency(view: View, load: JudgedLevel) -> Iterator[Evidence]:
     """What an application measured at the same two depths, where it says so: sysbench by its threads."""
     if load.basis != "measured" or load.unloaded is None:
         return

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.stalls import bridged
-from iodiag.analysis.measure.waiting_per_kb import APART, ONE_WAY, in_flight
+from iodiag.analysis.measure.time_per_kb import APART, ONE_WAY, in_flight
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.units import HALF_DIGIT

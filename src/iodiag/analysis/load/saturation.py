@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.waiting import SEVERAL, do_several_wait, is_unfelt, is_wait_unknown
+from iodiag.analysis.host.blocked_tasks import SEVERAL, do_several_wait, is_unfelt, is_wait_unknown
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -60,9 +60,9 @@ from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Table
 
-LoadVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
+LevelVerdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
-Leg = Literal[
+HeadroomReason = Literal[
     "scaled", "flat latency", "one at a time", "slow few", "plausible latency", "idle spindles", "ticks"
 ]
 """Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
@@ -192,7 +192,7 @@ class Disk(NamedTuple):
     rows: Table
 
 
-class Load(NamedTuple):
+class JudgedLevel(NamedTuple):
     """A busy level with its verdict, and everything that the verdict rests on.
 
     `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
@@ -205,7 +205,7 @@ class Load(NamedTuple):
     """
 
     level: Level
-    verdict: LoadVerdict = "indeterminate"
+    verdict: LevelVerdict = "indeterminate"
     unloaded: UnloadedBaseline | None = None
     inflation: float = float("nan")
     basis: Basis = "none"
@@ -217,10 +217,10 @@ class Load(NamedTuple):
     spindles: float | None = None
     parallel: str = ""
     at_best: float = float("nan")
-    legs: tuple[Leg, ...] = ()
+    headroom: tuple[HeadroomReason, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
-    waiting: DirectionLoad | None = None
+    slowest: DirectionLoad | None = None
 
     @property
     def hottest(self) -> Disk | None:
@@ -230,16 +230,16 @@ class Load(NamedTuple):
     @property
     def said(self) -> DirectionLoad:
         """What sentences say: of those that wait too long for their class, else of all requests."""
-        return self.waiting or self.level.whole
+        return self.slowest or self.level.whole
 
 
-def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+def classify(view: View, series: DeviceSeries, limits: Limits) -> list[JudgedLevel]:
     """Every busy load level of a device with its one verdict; empty where it was never busy."""
     return _classified(series, view, limits.only(THRESHOLDS))
 
 
 @cached
-def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
+def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[JudgedLevel]:
     if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
     found = []
@@ -254,7 +254,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
             others = [level for levels in parts[1] if levels is not alarming for level in levels]
             told = (load._replace(lighter=_lighter(load.level, others, limits)) for load in facts)
-            found += [_judged(view, series, load, limits) for load in told]
+            found += [_with_verdict(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
@@ -263,22 +263,22 @@ class Busy(NamedTuple):
     """The device that speaks for a stack, its busy levels of one verdict, and others with the same."""
 
     series: DeviceSeries
-    loads: list[Load]
+    loads: list[JudgedLevel]
     below: tuple[str, ...]
 
 
-Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
+Excuse = Callable[[DeviceSeries, Sequence[JudgedLevel]], Outcome | None]
 """From a device and all its loads: why those of the verdict are no finding; None where they are."""
 
 
 def with_verdict(
-    view: View, rule: str, limits: Limits, verdict: LoadVerdict, clear: str, excuse: Excuse
+    view: View, rule: str, limits: Limits, verdict: LevelVerdict, clear: str, excuse: Excuse
 ) -> Iterator[Busy | Outcome]:
     """The devices with busy levels of a verdict, and what a rule about it says of the others.
 
     Of saturated ones those come first that hold most, and no hair of a threshold leaves a twin of them out.
     """
-    found: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    found: dict[str, tuple[DeviceSeries, list[JudgedLevel]]] = {}
     others: dict[str, Outcome] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
@@ -339,19 +339,19 @@ def _is_unplaced(series: DeviceSeries) -> bool:
     return series.is_stacked and not (series.device and series.device.members)
 
 
-def _held(loads: Sequence[Load]) -> float:
+def _held(loads: Sequence[JudgedLevel]) -> float:
     """Requests in flight times how long each waits: what makes one device worse than its like."""
     return max(load.level.depth * load.level.latency_ms for load in loads)
 
 
 def _twins(
     view: View, found: Sequence[DeviceSeries], names: Iterable[str], limits: Limits, excuse: Excuse
-) -> dict[str, tuple[DeviceSeries, list[Load]]]:
+) -> dict[str, tuple[DeviceSeries, list[JudgedLevel]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
     near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
     near["full_util"] = limits.full_util / HARDLY_LESS
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
-    twins: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    twins: dict[str, tuple[DeviceSeries, list[JudgedLevel]]] = {}
     others = [series for name in names if (series := view.series(name)) is not None]
     # the slowest first: what is like one of them may be like the next
     others.sort(key=lambda series: -weighted.or_zero(weighted.mean(series.loaded, "latency_ms")))
@@ -456,7 +456,7 @@ def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:
 
 def _facts(
     view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: UnloadedBaseline | None
-) -> Load:
+) -> JudgedLevel:
     below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
     above = [
         other
@@ -467,7 +467,7 @@ def _facts(
     lower = max(below, key=lambda other: other.busy_depth, default=None)
     at_best = _at_best(steady, unloaded)
     disks = _disks_below(view, series, level)
-    return Load(
+    return JudgedLevel(
         level=level,
         unloaded=unloaded,
         lower=lower,
@@ -524,7 +524,7 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     return tuple(found)
 
 
-def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _with_verdict(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
     level, unloaded = load.level, load.unloaded
     is_queued = unloaded is not None and (
@@ -557,40 +557,40 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     return _if_calm(series, load, limits)
 
 
-def _by_class(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load | None:
+def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel | None:
     """What a latency beyond that of the class or of calmer samples tells of a load; None without one."""
     level = load.level
-    for waiting in (level.direction_load, level.whole):
-        inflation = waiting.latency_ms / _usual_ms(series, waiting)
-        basis = _over(view, series, level, waiting, inflation, limits)
-        if basis in ("class", "either", "reads") and (slow := _slow_itself(series, waiting, limits)):
+    for requests in (level.direction_load, level.whole):
+        inflation = requests.latency_ms / _usual_ms(series, requests)
+        basis = _over(view, series, level, requests, inflation, limits)
+        if basis in ("class", "either", "reads") and (slow := _slow_itself(series, requests, limits)):
             return load._replace(reason=slow)
         calmer = None
-        if basis is None and (calmer := _calmer(view, series, level, waiting, limits)) is not None:
-            basis, inflation = "calmer", waiting.latency_ms / calmer.latency_ms
+        if basis is None and (calmer := _calmer(view, series, level, requests, limits)) is not None:
+            basis, inflation = "calmer", requests.latency_ms / calmer.latency_ms
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
             is_of_all = basis in ("queue", "speed")
-            return load._replace(waiting=level.whole if is_of_all else waiting)
+            return load._replace(slowest=level.whole if is_of_all else requests)
     return None
 
 
-def _slow_itself(series: DeviceSeries, waiting: DirectionLoad, limits: Limits) -> str:
+def _slow_itself(series: DeviceSeries, requests: DirectionLoad, limits: Limits) -> str:
     """Why a latency beyond the class's is no queue; empty where nothing tells.
 
     One request alone took as long there, or it served far more, and quicker: it was slower, not full.
     """
-    column = f"{waiting.direction}_per_s" if waiting.direction in ("reads", "writes") else "ios_per_s"
-    sizes = waiting.size_kb / LIKE_SIZE, waiting.size_kb * LIKE_SIZE
+    column = f"{requests.direction}_per_s" if requests.direction in ("reads", "writes") else "ios_per_s"
+    sizes = requests.size_kb / LIKE_SIZE, requests.size_kb * LIKE_SIZE
     like = [state for state in states(series) if sizes[0] <= state.size_kb <= sizes[1]]
-    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= waiting.latency_ms]
+    quick = [s for s in like if s.latency_ms * limits.calm_inflation <= requests.latency_ms]
     counted = [state for state in quick if state.requests >= LEAST_REQUESTS]
     # some layouts count no direction apart
     most = max((np.fmax(state.mean(column), 0) or state.rate for state in counted), default=0.0)
-    values: Values = {"rate": most, "now": waiting.rate, "latency": waiting.latency_ms}
+    values: Values = {"rate": most, "now": requests.rate, "latency": requests.latency_ms}
     is_seekless = class_of(series) in ("nvme", "solid", "network")
-    if is_seekless and most >= limits.calm_inflation * waiting.rate:
+    if is_seekless and most >= limits.calm_inflation * requests.rate:
         text = "it served {rate:.0f}/s in at most half of the {latency} ms at other times, {now:.0f}/s here: "
         return say(text + "slow, not full", values)
     alone = [s for s in like if LEAST_ALONE <= s.at_once <= limits.one_at_a_time]
@@ -598,7 +598,7 @@ def _slow_itself(series: DeviceSeries, waiting: DirectionLoad, limits: Limits) -
     if not count >= LEAST_CALM:
         return ""
     values["alone"] = sum(state.latency_ms * state.requests for state in alone) / count
-    if waiting.latency_ms >= limits.inflation * float(values["alone"]):
+    if requests.latency_ms >= limits.inflation * float(values["alone"]):
         return ""
     return say("one request alone takes {alone} ms on it: it is slow by itself", values)
 
@@ -609,17 +609,17 @@ requests whose mean says what one takes (to a third)."""
 
 
 def _over(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, inflation: float, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, inflation: float, limits: Limits
 ) -> Basis | None:
     """By what requests of a level wait longer than their class takes: their latency, or how many they are."""
     is_full = level.util >= limits.full_util / 100
-    depth = waiting.depth * level.busy_depth / level.depth
+    depth = requests.depth * level.busy_depth / level.depth
     is_deep = depth >= (limits.hard_depth if is_full else limits.burst_depth)
     # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
-    is_queue = depth > limits.inflation and waiting.latency_ms > sane_limit_ms(series, waiting.size_kb)
+    is_queue = depth > limits.inflation and requests.latency_ms > sane_limit_ms(series, requests.size_kb)
     is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
     # how many disks share the queue is unknown, but one request alone takes less on any
-    is_fast = served_rate(series, level, waiting) >= FASTER_THAN_SEEKS and waiting.size_kb < RANDOM_KB
+    is_fast = served_rate(series, level, requests) >= FASTER_THAN_SEEKS and requests.size_kb < RANDOM_KB
     is_shared = is_full and is_deep and inflation > 1 and is_fast and class_of(series) == "unknown"
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
@@ -627,23 +627,23 @@ def _over(
     if inflation > limits.calm_inflation and _has_queue(series, level, depth, limits):
         if do_several_wait(view, level.rows):
             return "class"
-        if _is_full_or_slow(view, series, level, waiting, limits):
+        if _is_full_or_slow(view, series, level, requests, limits):
             return "either"
-    if inflation > limits.calm_inflation and _do_reads_wait(view, series, level, waiting, depth, limits):
+    if inflation > limits.calm_inflation and _do_reads_wait(view, series, level, requests, depth, limits):
         return "reads"
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
-    moved = served_rate(series, level, waiting) * waiting.size_kb
+    moved = served_rate(series, level, requests) * requests.size_kb
     is_at_speed = moved >= streams_kb(series) and class_of(series) in ("nvme", "solid")
     if is_long and is_at_speed and inflation > limits.calm_inflation:
         return "class"
     if is_full and _is_beyond(series, level, limits):
         return "queue"
     # what moves more than a disk with heads is none, nor slow for want of a seek
-    most = limits.calm_inflation * SERVICE["solid"].usual(waiting.size_kb)
-    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, waiting) >= FASTER_THAN_HEADS
+    most = limits.calm_inflation * SERVICE["solid"].usual(requests.size_kb)
+    is_swift = moved >= FASTER_THAN_HEADS_KB and served_rate(series, level, requests) >= FASTER_THAN_HEADS
     is_swift &= class_of(series) == "unknown"
-    return "speed" if is_long and is_swift and waiting.latency_ms > most else None
+    return "speed" if is_long and is_swift and requests.latency_ms > most else None
 
 
 def _has_queue(series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
@@ -653,30 +653,30 @@ def _has_queue(series: DeviceSeries, level: Level, depth: float, limits: Limits)
 
 
 def _is_full_or_slow(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, limits: Limits
 ) -> bool:
     """Whether what is read waits for twice as long as any class takes alone, and nothing counts who waits.
 
     What serves one at a time has a line then, and what serves them at once is slow; a stream has its rate.
     """
-    usual = max(_usual_ms(series, waiting), SERVICE["spinning"].usual(waiting.size_kb))
-    is_long = waiting.latency_ms > limits.calm_inflation * usual
-    is_stream = waiting.rate * waiting.size_kb >= streams_kb(series)
+    usual = max(_usual_ms(series, requests), SERVICE["spinning"].usual(requests.size_kb))
+    is_long = requests.latency_ms > limits.calm_inflation * usual
+    is_stream = requests.rate * requests.size_kb >= streams_kb(series)
     return is_long and not is_stream and level.direction != "writes" and is_wait_unknown(view, level.rows)
 
 
 def _do_reads_wait(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, depth: float, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, depth: float, limits: Limits
 ) -> bool:
     """Whether reads of a device that may spin wait in line, behind writes that a cache takes at once.
 
     A flat rate is a cap's, and nobody waits for those of a scrub where it is counted.
     """
     quick = min((way.latency_ms for way in level.ways), default=math.nan)
-    is_apart = waiting.direction == "reads" and waiting.latency_ms >= CACHED * quick
-    is_queue = level.util >= NEARLY_FULL and depth >= SEVERAL and waiting.rate >= LEAST_READS
+    is_apart = requests.direction == "reads" and requests.latency_ms >= CACHED * quick
+    is_queue = level.util >= NEARLY_FULL and depth >= SEVERAL and requests.rate >= LEAST_READS
     rates, late = series.loaded.floats("ios_per_s"), series.loaded.floats("read_await_ms")
-    is_late = (late >= waiting.latency_ms / 2) & (series.loaded.floats("util") >= NEARLY_FULL)
+    is_late = (late >= requests.latency_ms / 2) & (series.loaded.floats("util") >= NEARLY_FULL)
     is_flat = np.std(rates) <= FLAT_RATE * np.mean(rates)
     is_lasting = is_late.sum() >= limits.lasting and not is_flat and not is_unfelt(view, level.rows)
     return bool(is_apart and is_queue and is_lasting and class_of(series) in ("spinning", "unknown"))
@@ -688,16 +688,16 @@ idle time; reads per second that somebody may wait for; and the spread of a rate
 
 
 def _calmer(
-    view: View, series: DeviceSeries, level: Level, waiting: DirectionLoad, limits: Limits
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, limits: Limits
 ) -> UnloadedBaseline | None:
     """What such requests take at most by calmer samples of the same direction, where they wait for longer.
 
     A request takes no longer than in proportion to its size, nor a smaller one longer than a larger one.
     """
-    depth = waiting.depth * level.busy_depth / level.depth
-    usual = _usual_ms(series, waiting)
+    depth = requests.depth * level.busy_depth / level.depth
+    usual = _usual_ms(series, requests)
     is_queue = _has_queue(series, level, depth, limits)
-    if waiting.latency_ms <= usual or not is_queue or not do_several_wait(view, level.rows):
+    if requests.latency_ms <= usual or not is_queue or not do_several_wait(view, level.rows):
         return None
     rows = level_samples(series)
     tenths = rows.floats("kind") % 100 % 11
@@ -705,28 +705,28 @@ def _calmer(
     is_like &= (2 * rows.floats("at_once") <= level.busy_depth) & (counted(rows) >= LEAST_REQUESTS)
     alone = rows.floats("cost_ms") * np.fmax(1.0, level.size_kb / rows.floats("size_kb"))
     # what waits for longer than in line was of another kind
-    is_like &= waiting.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
-    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= waiting.latency_ms:
+    is_like &= requests.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * alone
+    if not is_like.any() or (least := median(alone[is_like])) * limits.inflation >= requests.latency_ms:
         return None
     rows = rows[is_like]
     return UnloadedBaseline(least, False, weighted.mean(rows, "depth"), rows)
 
 
-def _usual_ms(series: DeviceSeries, waiting: DirectionLoad) -> float:
+def _usual_ms(series: DeviceSeries, requests: DirectionLoad) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
 
     An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
     """
-    usual = usual_ms(series, waiting.size_kb)
+    usual = usual_ms(series, requests.size_kb)
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual(waiting.size_kb))
+    return max(usual, SERVICE["network"].usual(requests.size_kb))
 
 
-def served_rate(series: DeviceSeries, level: Level, waiting: DirectionLoad) -> float:
+def served_rate(series: DeviceSeries, level: Level, requests: DirectionLoad) -> float:
     """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
-    is_merged = series.is_stacked and waiting.direction != "reads"
-    return 0.0 if is_merged else waiting.rate * level.busy_rate / level.rate
+    is_merged = series.is_stacked and requests.direction != "reads"
+    return 0.0 if is_merged else requests.rate * level.busy_rate / level.rate
 
 
 def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:
@@ -808,7 +808,7 @@ _AS_MUCH = 0.9
 """Share of the kB/s of another load from which the device is at the same ceiling with both."""
 
 
-def _moves_no_more(load: Load, limits: Limits) -> bool:
+def _moves_no_more(load: JudgedLevel, limits: Limits) -> bool:
     """Whether large requests of another size moved as many kB with half of the queue or less.
 
     Had they moved more, this is not all that the device can do.
@@ -838,7 +838,7 @@ def _growth(lighter: Level, heavier: Level) -> float:
     return math.log(moved) / math.log(heavier.busy_depth / lighter.busy_depth)
 
 
-def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _by_latency(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     level, unloaded = load.level, load.unloaded
     assert unloaded is not None
     inflation = level.latency_ms / unloaded.latency_ms
@@ -854,10 +854,10 @@ def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     return _if_calm(series, load, limits)
 
 
-def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _if_calm(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel:
     """A false alarm if something shows headroom on a parallel device, and nothing speaks against it."""
-    legs = tuple(_legs(series, load, limits))
-    if not legs:
+    headroom = tuple(_headroom_reasons(series, load, limits))
+    if not headroom:
         return load._replace(reason=_unknown(load))
     if load.spindles == 1:
         return load._replace(reason="a single disk or card serves one request at a time: busy means busy")
@@ -869,19 +869,21 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         return load._replace(reason=reason)
     veto = _veto(series, load, limits)
     if veto:
-        return load._replace(legs=legs, reason=veto)
-    return load._replace(verdict="false alarm", legs=legs, reason=_SLOW_FEW if legs == ("slow few",) else "")
+        return load._replace(headroom=headroom, reason=veto)
+    return load._replace(
+        verdict="false alarm", headroom=headroom, reason=_SLOW_FEW if headroom == ("slow few",) else ""
+    )
 
 
 _SLOW_FEW = "few requests were in flight, and each took longer than usual: what it can do is not shown"
 
 
-def _is_open(load: Load, verdict: LoadVerdict) -> bool:
+def _is_open(load: JudgedLevel, verdict: LevelVerdict) -> bool:
     """Whether a busy level leaves open if the device was so: what is told of its util says no more."""
     return load.verdict == "indeterminate" or (verdict != "false alarm" and bool(load.reason))
 
 
-def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
+def _headroom_reasons(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> Iterator[HeadroomReason]:
     level = load.level
     is_solid = is_spinning(series) is False or (level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS)
     higher = load.higher
@@ -924,9 +926,9 @@ MATTERS = 0.05
 """Share of the requests from which a direction counts."""
 
 
-def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
+def _veto(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> str:
     level = load.level
-    if load.higher is not None and "scaled" not in load.legs:
+    if load.higher is not None and "scaled" not in load.headroom:
         more = load.higher.busy_depth >= 1.5 * level.busy_depth
         if more and load.higher.busy_rate < 1.1 * level.busy_rate:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
@@ -940,7 +942,7 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
     return ""
 
 
-def _unknown(load: Load) -> str:
+def _unknown(load: JudgedLevel) -> str:
     if load.basis == "measured":
         return "its latency is near that of one request alone, but no deeper queue was seen"
     return (
@@ -952,7 +954,7 @@ def _unknown(load: Load) -> str:
 _TICKED = "util exceeds the {depth} in flight: it was counted in ticks"
 
 
-def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
+def _ticks(series: DeviceSeries, limits: Limits) -> JudgedLevel | None:
     """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
     samples = series.samples
     util, depth = samples.floats("util"), samples.floats("depth")
@@ -975,4 +977,6 @@ def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
         "kind": np.full(len(rows), 5.0),
         "span": weighted.lengths(rows),
     }
-    return Load(level_of(rows.with_columns(**columns)), "false alarm", legs=("ticks",), parallel=_TICKED)
+    return JudgedLevel(
+        level_of(rows.with_columns(**columns)), "false alarm", headroom=("ticks",), parallel=_TICKED
+    )

@@ -121,7 +121,7 @@ def _changepoints(rows: Table) -> tuple[Changepoint, ...]:
     reads = rows.floats("reads_per_s") / rows.floats("ios_per_s")
     while cuts:
         edges = [0, *cuts, len(rows)]
-        found = [_judged(logs, reads, *edges[place : place + 3]) for place in range(len(cuts))]
+        found = [_changepoint(logs, reads, *edges[place : place + 3]) for place in range(len(cuts))]
         kept = [change.at for change in found if change.kind != "unchanged"]
         if len(kept) == len(cuts):
             return tuple(found)
@@ -138,7 +138,7 @@ def _logs(values: Floats) -> Floats:
     return np.log(values, where=values > 0, out=np.full(len(values), np.nan))
 
 
-def _judged(logs: Mapping[str, Floats], reads: Floats, first: int, at: int, last: int) -> Changepoint:
+def _changepoint(logs: Mapping[str, Floats], reads: Floats, first: int, at: int, last: int) -> Changepoint:
     before, after, moved = {}, {}, {}
     for name, data in logs.items():
         earlier, later = data[first:at], data[at:last]

@@ -6,7 +6,7 @@ import math
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.measure.waiting_per_kb import APART, DIRECTIONS
+from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.report import StateSummary

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.waiting_per_kb import DIRECTIONS, ONE_WAY, in_flight
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.measure import quantiles, weighted
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model import columns as registry
+from iodiag.model.finding import Finding
 from iodiag.model.report import DeviceSummary, Series, Thinned
 from iodiag.table.table import Floats, Places, Table, by_text, numbered
 
@@ -32,6 +35,19 @@ _SERIES_COLUMNS = (
     "util_pct",
     "latency_ms",
 )
+_TYPICAL = (
+    "ios_per_s",
+    "kb_per_s",
+    "read_kb_per_s",
+    "write_kb_per_s",
+    "await_ms",
+    "read_await_ms",
+    "write_await_ms",
+    "queue_depth",
+    "util_pct",
+)
+"""Columns of which the first chart may show a number beside each line."""
+
 _HOST_COLUMNS = {
     "cpu": ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct"),
     "queue": ("run_queue", "blocked"),
@@ -79,13 +95,18 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
     )
 
 
-def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
-    """The samples of the named devices, of NFS mounts, and of the host's CPU, tasks and swap, thinned."""
+def series_for(view: View, devices: Iterable[str], lead: Finding | None = None) -> tuple[Series, ...]:
+    """The samples of the named devices, of NFS mounts, and of the host's CPU, tasks and swap, thinned.
+
+    `lead` is the finding of the verdict, whose samples say what is typical of each device.
+    """
     result = []
+    about = _samples_of(view, lead) if lead is not None else None
     for name in dict.fromkeys(devices):
         found = view.series(name)
         if found is not None:
-            result.append(_series(view, name, found.samples, _SERIES_COLUMNS))
+            drawn = _series(view, name, found.samples, _SERIES_COLUMNS)
+            result.append(replace(drawn, typical=_typical(found.samples, about)))
     if (mounts := view.samples("nfs_mounts")) is not None:
         ranked = sorted(by_text(mounts, "mount"), key=lambda named: -_waited(named[1]))
         result += [_series(view, name, rows, _NFS_COLUMNS) for name, rows in ranked[:MOST_MOUNTS]]
@@ -96,6 +117,30 @@ def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
             if any(column in rows for column in columns):
                 result.append(_series(view, name, rows, columns))
     return tuple(result)
+
+
+def _samples_of(view: View, lead: Finding) -> Table | None:
+    """The samples of its first device that a finding is about: those it cites, where all are listed."""
+    series = view.series(lead.devices[0]) if lead.devices else None
+    if series is None or not lead.samples:
+        return None
+    rows = series.samples[lead.samples[0] : lead.samples[1] + 1]
+    source, lines = lead.cited_samples()
+    is_cited = np.isin(rows["line"], list(lines)) & np.asarray(rows["source"] == source)
+    return rows[is_cited] if is_cited.any() else rows
+
+
+def _typical(samples: Table, about: Table | None) -> dict[str, float]:
+    """What is typical of a device, as `Series` has it, in its samples of some reports."""
+    rows = samples if about is None else samples[same_reports(samples, about)]
+    found = {}
+    for column in _TYPICAL:
+        if column in rows:
+            values = rows.floats(column)
+            values = values[values > 0 if about is None else ~np.isnan(values)]
+            is_latency = column.endswith("_ms")
+            found[column] = weighted.mean(rows, column) if is_latency else quantiles.median(values)
+    return {column: value for column, value in found.items() if math.isfinite(value)}
 
 
 def _waited(mount: Table) -> float:

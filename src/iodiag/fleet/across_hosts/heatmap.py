@@ -6,7 +6,7 @@ from itertools import islice
 
 import pandas as pd
 
-from iodiag.fleet.across_hosts import harm
+from iodiag.fleet.across_hosts import host_ranking
 from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, OutcomeCube
 from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.finding import SEVERITIES
@@ -19,7 +19,7 @@ _CELL = ("host", "day", "rank", "rule", "page")
 
 def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap:
     """The most harmed hosts, then the others by name, against the last days; undated captures come last."""
-    order = list(harm.by_host(harm.by_rule(rows))["host"].head(HOSTS))
+    order = list(host_ranking.by_host(host_ranking.by_rule(rows))["host"].head(HOSTS))
     harmed = set(order)
     order += islice((host for host in known.hosts if host not in harmed), HOSTS - len(order))
     at_days = range(max(0, len(known.days) - DAYS), len(known.days))

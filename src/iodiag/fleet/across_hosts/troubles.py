@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.across_hosts import harm, onsets
+from iodiag.fleet.across_hosts import host_ranking, onsets
 from iodiag.fleet.across_hosts.outcome_cube import CLEAR, UNJUDGED, OutcomeCube, is_date
 from iodiag.model.finding import SEVERITIES
 from iodiag.model.fleet import AffectedHost, CommonChange, Trouble
@@ -45,7 +45,7 @@ def affected(
     dated = known.dated()
     days_read = dict(zip(known.hosts, dated.observed.sum(axis=1), strict=True))
     result = {}
-    for found in harm.by_rule(rows).to_dict("records"):
+    for found in host_ranking.by_rule(rows).to_dict("records"):
         host, rule = found["host"], found["rule"]
         row = worst_of[rule, host]
         since, is_older = _since(dated, host, rule, found["last"])

@@ -1,10 +1,8 @@
-"""The words of iostat's headers and JSON keys, as a small grammar: direction, unit, quantity."""
+"""The words of iostat's headers and JSON keys: direction, unit, quantity."""
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-
-import pyparsing as pp
+from collections.abc import Iterator
 
 from iodiag.formats.types import LayoutColumn
 from iodiag.model.units import KB_PER_GB, KB_PER_MB, KB_PER_SECTOR
@@ -37,75 +35,47 @@ _FIXED = {
 }
 
 
-@cache
-def _word_grammar() -> pp.ParserElement:
-    """One header word → [kind, direction, unit]; directions and units are read, not listed."""
-
-    def tag(kind: str) -> pp.ParserElement:
-        return pp.Empty().set_parse_action(pp.replace_with(kind))("kind")
-
-    direction = pp.one_of(list(DIRECTION))("direction")
-    unit = pp.one_of(list(UNIT))("unit")
-    plain = pp.one_of([*_PLAIN, "w+d"])("plain")
-    shapes = [
-        tag("merges") + direction + "rqm/s",
-        tag("merged_share") + "%" + direction + "rqm",
-        tag("count") + direction + "/s",
-        tag("rate") + direction + unit + "/s",
-        tag("await") + direction + "_await",
-        tag("size") + direction + "areq-sz",
-        tag("plain_rate") + unit + "_" + plain + "/s",
-        tag("plain_total") + unit + "_" + plain,
-        tag("all_rate") + unit + "/s",
-    ]
-    word = pp.MatchFirst([pp.And([shape, pp.StringEnd()]) for shape in shapes])
-    return word.leave_whitespace()
+def _of_directions() -> Iterator[LayoutColumn]:
+    for letter, direction in DIRECTION.items():
+        count = "flushes_per_s" if direction == "flush" else f"{direction}s_per_s"
+        yield LayoutColumn(f"{letter}/s", count, 1.0, "disk")
+        yield LayoutColumn(f"{letter}rqm/s", f"{direction}_merges_per_s", 1.0, "disk")
+        yield LayoutColumn(f"%{letter}rqm", f"{direction}_merges_pct", 1.0, "disk")
+        yield LayoutColumn(f"{letter}_await", f"{direction}_await_ms", 1.0, "disk")
+        yield LayoutColumn(f"{letter}areq-sz", f"{direction}_request_size_kb", 1.0, "disk", is_size=True)
+        for unit, factor in UNIT.items():
+            yield LayoutColumn(f"{letter}{unit}/s", f"{direction}_kb_per_s", factor, "disk", is_size=True)
 
 
-@lru_cache(maxsize=2048)
+def _of_plain_reports() -> Iterator[LayoutColumn]:
+    for unit, factor in UNIT.items():
+        yield LayoutColumn(f"{unit}/s", "kb_per_s", factor, "disk", is_size=True)
+        for word, direction in _PLAIN.items():
+            yield LayoutColumn(f"{unit}_{word}/s", f"{direction}_kb_per_s", factor, "disk", is_size=True)
+            yield LayoutColumn(f"{unit}_{word}", f"{direction}_kb", factor, "disk", is_size=True)
+        # writes and discards added up: neither, so it is known and not kept
+        for word in (f"{unit}_w+d/s", f"{unit}_w+d"):
+            yield LayoutColumn(word, None, factor, "disk", is_size=True)
+
+
+_COLUMNS = {
+    column.raw: column
+    for column in (
+        *(
+            LayoutColumn(word, name, factor, "disk", is_size=name == "request_size_kb")
+            for word, (name, factor) in _FIXED.items()
+        ),
+        *_of_directions(),
+        *_of_plain_reports(),
+    )
+}
+
+
 def column_of(word: str) -> LayoutColumn | None:
     """The canonical column of a word in iostat's device header, or None when it is not one."""
-    if word in _FIXED:
-        name, factor = _FIXED[word]
-        return LayoutColumn(word, name, factor, "disk", is_size=name == "request_size_kb")
-    try:
-        found = _word_grammar().parse_string(word)
-    except pp.ParseException:
-        return None
-    parts = found.as_dict()
-    direction = DIRECTION.get(parts.get("direction", ""), "")
-    factor = UNIT.get(parts.get("unit", ""), 1.0)
-    plain = _PLAIN.get(parts.get("plain", ""))
-    plural = "flushes_per_s" if direction == "flush" else f"{direction}s_per_s"
-    by_kind: dict[str, tuple[str | None, float]] = {
-        "merges": (f"{direction}_merges_per_s", 1.0),
-        "merged_share": (f"{direction}_merges_pct", 1.0),
-        "count": (plural, 1.0),
-        "rate": (f"{direction}_kb_per_s", factor),
-        "await": (f"{direction}_await_ms", 1.0),
-        "size": (f"{direction}_request_size_kb", 1.0),
-        # "w+d" adds writes and discards up: it is neither, so it is known and not kept
-        "plain_rate": (f"{plain}_kb_per_s" if plain else None, factor),
-        "plain_total": (f"{plain}_kb" if plain else None, factor),
-        "all_rate": ("kb_per_s", factor),
-    }
-    name_and_factor = by_kind[found["kind"]]
-    is_size = found["kind"] in ("rate", "size", "plain_rate", "plain_total", "all_rate")
-    return LayoutColumn(word, name_and_factor[0], name_and_factor[1], "disk", is_size=is_size)
-
-
-@cache
-def _all_words() -> tuple[str, ...]:
-    """Every word of a device header."""
-    by_direction = [
-        f"{letter}{rest}" for letter in DIRECTION for rest in ("rqm/s", "/s", "_await", "areq-sz")
-    ]
-    shares = [f"%{letter}rqm" for letter in DIRECTION]
-    rates = [f"{letter}{unit}/s" for letter in (*DIRECTION, "") for unit in UNIT]
-    plain = [f"{unit}_{word}{per}" for unit in UNIT for word in (*_PLAIN, "w+d") for per in ("/s", "")]
-    return (*_FIXED, *by_direction, *shares, *rates, *plain)
+    return _COLUMNS.get(word)
 
 
 def is_cut_word(word: str) -> bool:
     """Whether a word is the beginning of a column's name, as a cut right margin leaves it."""
-    return column_of(word) is None and any(whole.startswith(word) for whole in _all_words())
+    return word not in _COLUMNS and any(whole.startswith(word) for whole in _COLUMNS)

@@ -1,4 +1,4 @@
-"""The shape of an entry in the table of sar's sections, and the way that the table is written down."""
+"""The shape of an entry in the table of sar's sections, and the reader of that table (sar.txt)."""
 
 from __future__ import annotations
 
@@ -63,14 +63,10 @@ class SarSection:
         return self.other_family.get(token, self.family)
 
 
-def sections(table: Mapping[str, str]) -> Iterator[SarSection]:
-    """The sections of a table: its keys are `name`, or `name: family` where the two differ.
-
-    A value lists tokens: `token=column`, `token=column*unit` where sar prints another unit than the
-    column's, `token=family.column` for one of another table, `token=` for one that is not kept;
-    `TOKEN:column` names the item of a row, `TOKEN~column` is another column of words.
-    """
-    for title, words in table.items():
+def sections(text: str) -> Iterator[SarSection]:
+    """The sections of sar.txt, which says how it is written."""
+    for part in re.sub("(?m)^#.*", "", text).split("\n[")[1:]:
+        title, _, words = part.partition("]")
         name, _, family = title.partition(": ")
         columns: dict[str, tuple[str, float] | None] = {}
         kinds: dict[str, dict[str, str]] = {":": {}, "~": {}, ".": {}}

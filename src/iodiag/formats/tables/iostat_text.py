@@ -2,7 +2,7 @@
 
 sysstat 4.x to 12.7. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
 device comes last; with -x the report falls into four parts), -k/-m/-G (units), -t (clock), -N/-j (names).
-A header is a row of words that the grammar of `raw_columns.iostat` knows, with `Device` or `Device:` first
+A header is a row of words that `raw_columns.iostat` knows, with `Device` or `Device:` first
 or last; its order is never relied on.
 """
 

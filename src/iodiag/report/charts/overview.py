@@ -23,8 +23,8 @@ _SPOKEN = (
     (r"rate limit: \S+ [kMG]i?B/s of reads", "read_kb_per_s"),
     (r"rate limit: \S+ [kMG]i?B/s", "kb_per_s"),
     (r"\d IOPS", "ios_per_s"),
-    (r"^[^;]*\breads? (of [^;]{1,30} )?take", "read_await_ms"),
-    (r"^[^;]*\bwrites? (of [^;]{1,30} )?take", "write_await_ms"),
+    (r"^[^;]*(\breads? (of [^;]{1,30} )?takes?\b|\d m?s for a read\b)", "read_await_ms"),
+    (r"^[^;]*(\bwrites? (of [^;]{1,30} )?takes?\b|\d m?s for a write\b)", "write_await_ms"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
     (r"[kMG]i?B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),
@@ -47,8 +47,9 @@ def _over_time(report: Report, lead: Finding | None) -> Timeline | None:
     """One panel of the lead's devices with their peers and members, or of the busiest device."""
     finding = lead or Finding("", "info", "low", "")
     series = _beside(report, lead)
-    spoken = [column for words, column in _SPOKEN if lead and re.search(words, lead.summary)]
-    for column in dict.fromkeys((*spoken, "await_ms", "queue_depth", "kb_per_s", "ios_per_s", "util_pct")):
+    for column in dict.fromkeys(
+        (*_spoken(lead), "await_ms", "queue_depth", "kb_per_s", "ios_per_s", "util_pct")
+    ):
         chart = timeline_chart.one_panel(report, finding, series, column)
         if chart is not None:
             return chart
@@ -79,7 +80,7 @@ def _device_bars(report: Report, lead: Finding | None) -> Bars | None:
     order = dict.fromkeys((*named, *(lead.peers if lead else ()), *below, *ranked))
     working = [every[name] for name in order if name in every and _is_working(every[name])]
     shown = working[:ROWS_SHOWN]
-    panels = [found for title, column in _BAR_PANELS if (found := _bar_panel(title, column, shown))]
+    panels = [found for column in _bar_columns(lead) if (found := _bar_panel(column, shown))]
     if not panels:
         return None
     means = {t.host for t in report.host_tables if t.is_average and t.name == "totals"}
@@ -100,12 +101,29 @@ def _device_bars(report: Report, lead: Finding | None) -> Bars | None:
     )
 
 
-_BAR_PANELS = (("Busy, %", "util_pct"), ("Latency (await), ms", "await_ms"), ("Rate, kB/s", "kb_per_s"))
+_BAR_TITLES = {
+    "util_pct": "Busy, %",
+    "await_ms": "Latency (await), ms",
+    "read_await_ms": "Read latency, ms",
+    "write_await_ms": "Write latency, ms",
+    "kb_per_s": "Rate, kB/s",
+}
 _PARTS = {
     "util_pct": (),
     "await_ms": ("read_await_ms", "write_await_ms"),
     "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
 }
+
+
+def _bar_columns(lead: Finding | None) -> tuple[str, ...]:
+    """The columns of the panels; the latency is that of the direction that the finding speaks of."""
+    latency = next((column for column in _spoken(lead) if column.endswith("await_ms")), "await_ms")
+    return ("util_pct", latency, "kb_per_s")
+
+
+def _spoken(lead: Finding | None) -> list[str]:
+    """The columns of what a finding's sentence speaks of."""
+    return [column for words, column in _SPOKEN if lead and re.search(words, lead.summary)]
 
 
 def _is_working(device: DeviceSummary) -> bool:
@@ -129,9 +147,9 @@ def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
     return column != "kb_per_s" and not any(timed) and _typical(device, "kb_per_s", *_PARTS["kb_per_s"]) > 0
 
 
-def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
-    values = [_typical(one, column, *_PARTS[column]) for one in shown]
-    if column == "await_ms":  # nothing was completed, or it is not counted, or it rounds to 0
+def _bar_panel(column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
+    title, values = _BAR_TITLES[column], [_typical(one, column, *_PARTS.get(column, ())) for one in shown]
+    if column.endswith("_ms"):  # nothing was completed, or it is not counted, or it rounds to 0
         values = [value or math.nan for value in values]
     if column == "util_pct":  # more is an error of the kernel, and counted as that
         values = [min(value, 100.0) for value in values]

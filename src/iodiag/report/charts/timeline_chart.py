@@ -101,7 +101,7 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
 
 
 def one_panel(report: Report, finding: Finding, series: Sequence[Series], column: str) -> Timeline | None:
-    """One column of some devices over time, each with its median inside the finding's samples.
+    """One column of some devices over time, each with what is typical of it where the finding was.
 
     None where it is above zero in none of them. The window is that of the first device.
     """
@@ -117,15 +117,18 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     lines = []
     for at, one in enumerate(shown):
         values = total_of(one, column, directions)
-        pairs = zip(values, is_inside(one, finding), strict=False)
-        typical = _median(value for value, is_in in pairs if is_in and (value > 0 or finding.samples))
         drawn = line(label_of(one.name), _axis(one, has_clock), values, at, room)
-        lines.append(replace(drawn, typical=typical))
+        lines.append(replace(drawn, typical=one.typical.get(column, math.nan)))
     window = _window(finding, shown[0], _axis(shown[0], has_clock))
     names = ", ".join(label_of(one.name) for one in shown)
     chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
+    if chart is None or not any(is_drawable(each.typical) for each in lines):
+        return chart
+    what = "mean per request" if column.endswith("_ms") else "median"
     when = "in that stretch" if finding.samples else "while at work"
-    return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median {when}.")
+    if finding.cited_samples()[1]:
+        when = "in the cited samples"
+    return replace(chart, caption=f"{chart.caption} Behind each name: its {what} {when}.")
 
 
 def _title(column: str) -> Iterator[str]:

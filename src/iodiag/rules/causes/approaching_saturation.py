@@ -25,7 +25,13 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, is_passing, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import (
+    THRESHOLDS,
+    JudgedLevel,
+    is_passing,
+    longest_contiguous,
+    with_verdict,
+)
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope
@@ -39,14 +45,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, without a queue that shows a limit to be near"
 
-    def past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    def past(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         return _past(series, loads, limits)
 
     for found in with_verdict(view, RULE.id, limits, "approaching", clear, past):
         yield found if isinstance(found, Outcome) else _finding(*found)
 
 
-def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcome | None:
+def _past(series: DeviceSeries, loads: Sequence[JudgedLevel], limits: Limits) -> Outcome | None:
     near = [load for load in loads if load.verdict == "approaching"]
     if any(load.verdict == "saturated" for load in loads):
         return RULE.clear("past its limit in some sample, not near it", series.name)
@@ -56,7 +62,7 @@ def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcom
     return None
 
 
-def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]) -> Finding:
+def _finding(series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...]) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
     rows = in_order(loads)
     often = ", " + in_samples(len(series.samples))

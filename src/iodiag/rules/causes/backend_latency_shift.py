@@ -31,7 +31,7 @@ from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.waiting_per_kb import ways_of_both
+from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.analysis.states.service_times import SERVICE, class_of, events_per_sample, is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome

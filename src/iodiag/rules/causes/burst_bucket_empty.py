@@ -25,13 +25,13 @@ from iodiag.analysis.load.queueing import level_of, level_samples
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, scope
-from iodiag.analysis.measure.waiting_per_kb import ways_of_both
+from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
@@ -161,7 +161,7 @@ def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="burst-bucket-empty",
-    explains=(*WAITING, "volume-cap", "backend-latency-shift", "latency-above-baseline"),
+    explains=(*SYMPTOMS_AND_SATURATION, "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",
     remedy=(

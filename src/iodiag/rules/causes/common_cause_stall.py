@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of, equal_rates
-from iodiag.analysis.array.side_by_side import Keys, once, report_keys
+from iodiag.analysis.array.side_by_side import Keys, first_row_per_report, report_keys
 from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -35,7 +35,7 @@ from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Mask, Table, stacked
 
 LULL = 0.9
@@ -90,7 +90,9 @@ def _usual(series: DeviceSeries, limits: Limits) -> Usual | None:
     if len(loaded) < limits.samples:
         return None
     latency, rate, kb = (median(loaded.floats(name)) for name in ("latency_ms", "ios_per_s", "kb_per_s"))
-    return Usual(series, once(series), latency, rate, kb) if latency > 0 and rate > 0 else None
+    return (
+        Usual(series, first_row_per_report(series), latency, rate, kb) if latency > 0 and rate > 0 else None
+    )
 
 
 def _groups(view: View, disks: Sequence[DeviceSeries]) -> list[int]:
@@ -231,7 +233,7 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="common-cause-stall",
-    explains=(*WAITING, "hung-io", "backlog-drift"),
+    explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "backlog-drift"),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(

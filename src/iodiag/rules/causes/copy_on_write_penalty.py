@@ -37,7 +37,7 @@ from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Table, stacked
 
 _ORIGINS = ("snapshot-origin", "thin")
@@ -306,7 +306,7 @@ def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="copy-on-write-penalty",
-    explains=(*WAITING, "latency-above-baseline", "flush-latency"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "flush-latency"),
     replaces=("layer-added-latency", "layer-iops-mismatch", "serialized-commit", "low-concurrency-bound"),
     title="Each write to a volume with a snapshot copies a chunk first",
     why="A small write becomes a read and two writes of the chunk's size, and waits for them.",

@@ -28,7 +28,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Mask, Table
 
 DRAWS = 2000
@@ -182,7 +182,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
 
 RULE = Rule(
     id="discard-stall",
-    explains=WAITING,
+    explains=SYMPTOMS_AND_SATURATION,
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",
     remedy=(

@@ -30,7 +30,7 @@ from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.measure.waiting_per_kb import (
+from iodiag.analysis.measure.time_per_kb import (
     in_flight,
     mean_wait_per_kb,
     ratio_of,
@@ -43,7 +43,7 @@ from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Table, stacked
 
 NEAR = 2.0
@@ -236,7 +236,7 @@ def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence
 
 RULE = Rule(
     id="first-touch-penalty",
-    explains=(*WAITING, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
+    explains=(*SYMPTOMS_AND_SATURATION, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",
     remedy=(

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from iodiag.analysis.host.blocked_tasks import is_unfelt
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.host.waiting import is_unfelt
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say

@@ -26,8 +26,8 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
+from iodiag.analysis.host.blocked_tasks import blocked, pressure
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -263,9 +263,15 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
         )
         text += "at once"
         yield cite(stall.rows, text, {"others": names})
-    waiting = blocked(view, stall.rows)
-    if waiting is not None and waiting[1] >= 1 and waiting[0]["source"][0] == stall.rows["source"][0]:
-        yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
+    blocked_tasks = blocked(view, stall.rows)
+    if (
+        blocked_tasks is not None
+        and blocked_tasks[1] >= 1
+        and blocked_tasks[0]["source"][0] == stall.rows["source"][0]
+    ):
+        yield cite(
+            blocked_tasks[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": blocked_tasks[1]}
+        )
     full = pressure(view, stall.rows, "full")
     if full is not None and full[1] >= 80:
         yield cite(full[0], "for {full:.0f} % of the time I/O stalled every task", {"full": full[1]})

@@ -42,7 +42,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 _CERTAIN_REQUESTS = 100
@@ -305,7 +305,13 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
 
 RULE = Rule(
     id="layer-added-latency",
-    explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
+    explains=(
+        *SYMPTOMS_AND_SATURATION,
+        "hung-io",
+        "latency-above-baseline",
+        "throttled-above-device",
+        "queue-limit",
+    ),
     replaces=("low-concurrency-bound",),
     title="A layer above the disks adds the latency",
     why="The disks answer quickly; faster ones would change nothing.",

@@ -30,9 +30,9 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.blocked_tasks import blocked
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
@@ -363,7 +363,7 @@ def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
     """Whether the host has no time but for work and for this device, which it mostly waits for."""
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(level.rows))
-    return shares is not None and shares.is_held and level.util >= limits.full_util / 100
+    return shares is not None and shares.is_io_bound and level.util >= limits.full_util / 100
 
 
 def _confirm(device: str, direction: str) -> tuple[str, ...]:
@@ -373,9 +373,9 @@ def _confirm(device: str, direction: str) -> tuple[str, ...]:
 
 def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
     """One task blocked, or one CPU's worth of iowait: somebody waits for that one request."""
-    waiting = blocked(view, level.rows)
-    if waiting is not None and 0.5 <= waiting[1] <= 1.5:
-        yield cite(waiting[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": waiting[1]})
+    blocked_tasks = blocked(view, level.rows)
+    if blocked_tasks is not None and 0.5 <= blocked_tasks[1] <= 1.5:
+        yield cite(blocked_tasks[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": blocked_tasks[1]})
     cpu = view.cpu_at(level.rows)
     if cpu is None or view.cpus is None or cpu["source"][0] != level.rows["source"][0]:
         return

@@ -33,7 +33,7 @@ from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table
 
 _SAME_RATE = 0.05
@@ -161,7 +161,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 
 RULE = Rule(
     id="one-cpu-bound",
-    explains=(*WAITING, "latency-above-baseline", "queue-limit"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",
     remedy=(

@@ -24,8 +24,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.blocked_tasks import by_device, rows_at
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
@@ -33,7 +33,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
 
@@ -142,7 +142,7 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
 
 RULE = Rule(
     id="page-cache-thrash",
-    explains=(*WAITING, "latency-above-baseline", "cpu-exhausted"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "cpu-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages of files are dropped and read again",
     why="Programs wait for pages that memory should hold; no disk is quick enough to stand in for it.",

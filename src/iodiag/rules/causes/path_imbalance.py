@@ -36,7 +36,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table
 
 _LIKE_SIZE = 2.0
@@ -199,7 +199,7 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="path-imbalance",
-    explains=(*WAITING, "hung-io", "latency-above-baseline"),
+    explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "latency-above-baseline"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",
     why="Requests are dealt out evenly, so that every n-th waits for the slow path.",

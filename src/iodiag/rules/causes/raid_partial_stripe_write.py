@@ -36,7 +36,7 @@ from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 _MEMBERS = (
@@ -352,7 +352,7 @@ def _of_host(account: HostAccount, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="raid-partial-stripe-write",
-    explains=WAITING,
+    explains=SYMPTOMS_AND_SATURATION,
     title="Parity RAID pays read-modify-write for small writes",
     why="Each small write becomes reads and rewrites at random places of several disks.",
     remedy=(

@@ -49,7 +49,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 
@@ -269,7 +269,7 @@ _SHORT = "their requests average {size} kB; md works in units of {unit} kB, whic
 
 RULE = Rule(
     id="raid-resync-load",
-    explains=(*WAITING, "backend-latency-shift", "latency-above-baseline"),
+    explains=(*SYMPTOMS_AND_SATURATION, "backend-latency-shift", "latency-above-baseline"),
     title="A resync, check or rebuild loads the members",
     why="It competes with the real work for hours, and no process shows it.",
     remedy=(

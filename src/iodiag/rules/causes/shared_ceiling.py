@@ -43,7 +43,7 @@ from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import stacked
 
 
@@ -205,7 +205,7 @@ def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
 
 RULE = Rule(
     id="shared-ceiling",
-    explains=(*WAITING, "volume-cap", "latency-above-baseline"),
+    explains=(*SYMPTOMS_AND_SATURATION, "volume-cap", "latency-above-baseline"),
     replaces=("burst-bucket-empty",),
     title="Disks share a path that is full",
     why="More disks or faster ones change nothing: what they share is the limit.",

@@ -31,14 +31,14 @@ from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.quantiles import median, percentiles
-from iodiag.analysis.measure.waiting_per_kb import in_flight, ratio_of, request_count, slowdown
+from iodiag.analysis.measure.time_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 WRITING = 0.2
@@ -233,7 +233,13 @@ def _is_refilled(first: Round, later: Round) -> bool:
 
 RULE = Rule(
     id="sustained-write-cliff",
-    explains=(*WAITING, "writeback-burst", "volume-cap", "backend-latency-shift", "latency-above-baseline"),
+    explains=(
+        *SYMPTOMS_AND_SATURATION,
+        "writeback-burst",
+        "volume-cap",
+        "backend-latency-shift",
+        "latency-above-baseline",
+    ),
     replaces=("burst-bucket-empty", "throttled-above-device"),
     title="Sustained writes fell off a cliff: a write cache is full",
     why="The rate of the first gigabytes is not what the device sustains.",

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.blocked_tasks import blocked, rows_at
 from iodiag.analysis.host.swapping import (
     beside,
     has_room,
@@ -38,7 +39,6 @@ from iodiag.analysis.host.swapping import (
     swap_used_kb,
     swapped,
 )
-from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, scope, time_fields
@@ -47,7 +47,7 @@ from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
 HALF = 0.5
@@ -347,8 +347,8 @@ def _stands_still(view: View, rows: Table, samples: int, limits: Limits) -> bool
 
 def _is_waited(view: View, rows: Table, limits: Limits) -> bool:
     """Whether CPUs or tasks wait for I/O meanwhile; of many CPUs a few tasks are a small share."""
-    waiting = blocked(view, rows)
-    return _iowait(view, rows) >= limits.some_iowait or (waiting is not None and waiting[1] >= 1)
+    blocked_tasks = blocked(view, rows)
+    return _iowait(view, rows) >= limits.some_iowait or (blocked_tasks is not None and blocked_tasks[1] >= 1)
 
 
 def _is_large(rows: Table, limits: Limits) -> bool:
@@ -415,7 +415,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 
 RULE = Rule(
     id="swap-thrash",
-    explains=(*WAITING, "latency-above-baseline", "memory-exhausted"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "memory-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",
     why="The disk is busy with pages that memory should hold; no disk is quick enough to stand in for it.",

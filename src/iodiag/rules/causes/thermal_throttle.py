@@ -35,7 +35,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table, stacked
 
 
@@ -169,7 +169,7 @@ def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="thermal-throttle",
-    explains=(*WAITING, "volume-cap", "writeback-burst"),
+    explains=(*SYMPTOMS_AND_SATURATION, "volume-cap", "writeback-burst"),
     replaces=("burst-bucket-empty",),
     title="A flash drive throttles for heat",
     why="It is fast until it is hot, and slow until it is less hot.",

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, relatives, topmost
-from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
+from iodiag.analysis.host.blocked_tasks import blocked, is_any_busy, pressure
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
@@ -155,11 +155,13 @@ def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -
 
 
 def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
-    waiting = blocked(view, level.rows)
-    if waiting is not None and waiting[1] >= max(limits.least_blocked, limits.waiters * level.depth):
-        values: Values = {"blocked": waiting[1], "depth": level.depth}
+    blocked_tasks = blocked(view, level.rows)
+    if blocked_tasks is not None and blocked_tasks[1] >= max(
+        limits.least_blocked, limits.waiters * level.depth
+    ):
+        values: Values = {"blocked": blocked_tasks[1], "depth": level.depth}
         text = "{blocked:.1f} tasks were blocked on I/O, while only {depth} requests were in flight"
-        yield cite(waiting[0], text, values, worst="blocked")
+        yield cite(blocked_tasks[0], text, values, worst="blocked")
     some = pressure(view, level.rows, "some")
     if some is not None and some[1] >= max(limits.pressure, 200 * level.util):
         text = "some task waited for I/O {some:.0f} % of the time, the device was busy {util:.0f} %"

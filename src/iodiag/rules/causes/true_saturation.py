@@ -44,16 +44,16 @@ from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import NOBODY, blocked, do_several_wait, is_unfelt, pressure
+from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, do_several_wait, is_unfelt, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
     both_ways,
     class_named,
     disks_below,
-    held_cpus,
     in_order,
     inflation,
+    iowait_without_idle,
     layers_above,
     parallelism,
     state,
@@ -64,7 +64,7 @@ from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
-    Load,
+    JudgedLevel,
     is_backlog,
     is_burst,
     is_passing,
@@ -90,7 +90,7 @@ from iodiag.table.table import Mask, Table
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a saturated device; the others of it are named in it."""
 
-    def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    def odd(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
@@ -126,7 +126,7 @@ def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
 
 
 def _finding(
-    view: View, series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits
+    view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...], limits: Limits
 ) -> Finding:
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = in_order(loads)
@@ -143,7 +143,7 @@ def _finding(
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
         summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
-    above, held = tuple(layers_above(view, series, lead)), tuple(held_cpus(view, lead))
+    above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     fields: dict[str, Any] = {
         "severity": "notice"
         if is_passing(series, rows, limits)
@@ -156,7 +156,7 @@ def _finding(
         **scope(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in held[:1])
+        + "".join(f"; {item.text}" for item in iowaits[:1])
         + ".",
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -168,7 +168,7 @@ def _finding(
             *parallelism(series, lead),
             *above,
             *disks_below(lead),
-            *held,
+            *iowaits,
             *waiters(view, lead),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
@@ -187,13 +187,13 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
-def _remedy(load: Load) -> tuple[str, ...]:
+def _remedy(load: JudgedLevel) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
 
 
 def _told(
-    series: DeviceSeries, lead: Load, rows: Table, values: Values, limits: Limits
+    series: DeviceSeries, lead: JudgedLevel, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
     is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
@@ -229,7 +229,7 @@ def _slowest_ms(rows: Table, direction: str) -> float:
     return float(np.nan_to_num(np.where(np.isnan(own), rows.floats("latency_ms"), own)).max())
 
 
-def _samples(whole: Table, rows: Table, lead: Load, counts: Values) -> Iterator[Evidence]:
+def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> Iterator[Evidence]:
     """How many samples are so, and the slowest one where the level that is told is far quicker."""
     often = in_samples(int(float(counts["samples"])))
     yield cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context")
@@ -239,7 +239,7 @@ def _samples(whole: Table, rows: Table, lead: Load, counts: Values) -> Iterator[
         )
 
 
-def _starved(rows: Table, lead: Load) -> Iterator[Evidence]:
+def _starved(rows: Table, lead: JudgedLevel) -> Iterator[Evidence]:
     """The direction that is not told, however few its requests, where these wait far longer."""
     way = {"reads": "write", "writes": "read"}.get(lead.said.direction, "")
     latency = weighted.mean(rows, f"{way}_await_ms") if way else math.nan
@@ -312,14 +312,14 @@ _RANK = (
 )
 
 
-def _points(view: View, load: Load, limits: Limits) -> float:
+def _points(view: View, load: JudgedLevel, limits: Limits) -> float:
     points: float = 1 + {"measured": 1, "least seen": 0, "none": 0}.get(load.basis, 2)
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in application_latency(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
         points += some[1] >= LEAST_PRESSURE
-    if (waiting := blocked(view, load.level.rows)) is not None:
-        points += waiting[1] >= 1
+    if (blocked_tasks := blocked(view, load.level.rows)) is not None:
+        points += blocked_tasks[1] >= 1
     cpu = view.cpu_at(load.level.rows)
     if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
         points -= 2
@@ -330,7 +330,9 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     return points - is_long
 
 
-def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, limits: Limits) -> Severity:
+def _severity(
+    view: View, series: DeviceSeries, load: JudgedLevel, sure: Confidence, limits: Limits
+) -> Severity:
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
@@ -345,7 +347,7 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
     return "critical" if _stands_still(view, series, load, limits) else "warning"
 
 
-def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether requests wait many seconds in a queue; or nearly one, and CPUs or the load show no work done.
 
     Of writes one task alone may fill the queue, through the page cache.
@@ -356,17 +358,17 @@ def _stands_still(view: View, series: DeviceSeries, load: Load, limits: Limits) 
         return False
     if level.latency_ms >= limits.dead_ms:
         return not is_unfelt(view, level.rows)
-    held = (float(item.values.get("iowait", 100.0)) for item in held_cpus(view, load))
+    iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
-    return is_crowd and any(share >= limits.still_iowait for share in held)
+    return is_crowd and any(share >= limits.still_iowait for share in iowaits)
 
 
-def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
     hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
-    waiting = blocked(view, load.level.rows)
-    if waiting is not None:
-        return waiting[1] < NOBODY
+    blocked_tasks = blocked(view, load.level.rows)
+    if blocked_tasks is not None:
+        return blocked_tasks[1] < NOBODY
     if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
         return True
     is_at_speed = load.level.busy_rate * load.level.size_kb >= streams_kb(series)
@@ -398,7 +400,7 @@ def _is_cpu_spent(view: View, limits: Limits) -> bool:
     return bool(is_spent.all())
 
 
-def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+def _is_flush(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether merged writes fill a device that nobody reads, in the lesser part of the samples."""
     # a reader of other times may be starved by the flush
     rows, reads = load.level.rows, series.samples.floats("reads_per_s")
@@ -407,7 +409,7 @@ def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> b
     return view.cpu_at(rows) is None or is_unfelt(view, rows)
 
 
-def _against(load: Load) -> Iterator[Evidence]:
+def _against(load: JudgedLevel) -> Iterator[Evidence]:
     if load.basis == "class":
         text = (
             "the capture has no sample of this device without a queue: its latency without load is not known"

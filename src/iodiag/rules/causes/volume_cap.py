@@ -59,7 +59,7 @@ from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
@@ -408,7 +408,7 @@ def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
 
 RULE = Rule(
     id="volume-cap",
-    explains=WAITING,
+    explains=SYMPTOMS_AND_SATURATION,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(

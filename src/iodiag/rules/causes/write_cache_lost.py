@@ -35,7 +35,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, scope, time_fields
-from iodiag.analysis.measure.waiting_per_kb import (
+from iodiag.analysis.measure.time_per_kb import (
     DIRECTIONS,
     in_flight,
     mean_wait_per_kb,
@@ -51,7 +51,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
@@ -115,7 +115,7 @@ def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
         levels = _levels(rows, limits)
         for before, after in pairwise(levels):
             lasts = after is levels[-1] or seconds(after) >= LEAST_SECONDS
-            step = _judged(before, after, limits) if lasts else None
+            step = _latency_step(before, after, limits) if lasts else None
             if step is not None and (best is None or step.slower > best.slower):
                 best = step
     return best
@@ -140,7 +140,7 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
     return [rows[first:last] for first, last in pairwise(edges)]
 
 
-def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
+def _latency_step(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
     """The step between two levels, where writes alone became slower, but for single outlying samples."""
     before, after = (_without_outliers(rows) for rows in (before, after))
     counts = [request_count(rows, "write") for rows in (before, after)]
@@ -294,7 +294,13 @@ def _evidence(
 
 RULE = Rule(
     id="write-cache-lost",
-    explains=(*WAITING, "backend-latency-shift", "flush-latency", "serialized-commit", "mixed-await"),
+    explains=(
+        *SYMPTOMS_AND_SATURATION,
+        "backend-latency-shift",
+        "flush-latency",
+        "serialized-commit",
+        "mixed-await",
+    ),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(

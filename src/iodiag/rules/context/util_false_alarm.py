@@ -31,7 +31,7 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import THRESHOLDS, Busy, JudgedLevel, longest_contiguous, with_verdict
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, scope
 from iodiag.analysis.measure.windows import is_sustained
@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(alike)
 
 
-def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+def _full(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
     is_compared = any(load.verdict == "false alarm" and _is_compared(load) for load in loads)
     if is_compared or not any(load.verdict == "saturated" for load in loads):
         return None
@@ -67,7 +67,7 @@ def _are_alike(one: Busy, other: Busy) -> bool:
     first, second = (max(busy.loads, key=_gain) for busy in (one, other))
     pairs = [(getattr(first.level, name), getattr(second.level, name)) for name in _LIKE]
     is_like = all(max(pair) <= ALIKE * min(pair) for pair in pairs)
-    return first.legs == second.legs and first.level.kind == second.level.kind and is_like
+    return first.headroom == second.headroom and first.level.kind == second.level.kind and is_like
 
 
 _LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
@@ -91,7 +91,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
         severity="info" if sure == "low" else "notice",
         confidence=sure,
         **scope(rows, *(name for one in alike for name in (one.series.name, *one.below))),
-        summary=say(_SUMMARY[lead.legs[0]] + more, values),
+        summary=say(_SUMMARY[lead.headroom[0]] + more, values),
         evidence=(
             *(state(series, load) for load in told),
             *_headroom(series, told),
@@ -105,23 +105,25 @@ def _finding(alike: Sequence[Busy]) -> Finding:
     )
 
 
-def _told(alarms: Sequence[Load], lead: Load) -> list[Load]:
+def _told(alarms: Sequence[JudgedLevel], lead: JudgedLevel) -> list[JudgedLevel]:
     """The levels whose numbers are told: the lead, and those that lasted longest, in their order."""
     longest = sorted(alarms, key=lambda load: (load is not lead, -load.level.span))[:MOST_TOLD]
     return [load for load in alarms if any(load is one for one in longest)]
 
 
-def _gain(load: Load) -> tuple[float, float]:
+def _gain(load: JudgedLevel) -> tuple[float, float]:
     """By how much the device was seen to do more, then how sure that is."""
-    more = load.higher.rate / load.level.rate if load.higher is not None and "scaled" in load.legs else 1.0
+    more = (
+        load.higher.rate / load.level.rate if load.higher is not None and "scaled" in load.headroom else 1.0
+    )
     return more, _points(load)
 
 
-def _is_compared(load: Load) -> bool:
-    return "scaled" in load.legs or "flat latency" in load.legs
+def _is_compared(load: JudgedLevel) -> bool:
+    return "scaled" in load.headroom or "flat latency" in load.headroom
 
 
-def _points(load: Load) -> float:
+def _points(load: JudgedLevel) -> float:
     weights = {
         "scaled": 3,
         "ticks": 3,
@@ -131,7 +133,7 @@ def _points(load: Load) -> float:
         "slow few": -1,
         "plausible latency": 1,
     }
-    points = 1 + sum(weights[leg] for leg in load.legs) + ("ticks" not in load.legs)
+    points = 1 + sum(weights[reason] for reason in load.headroom) + ("ticks" not in load.headroom)
     return points - 2 * (load.elasticity < _USELESS)
 
 
@@ -139,10 +141,10 @@ _USELESS = 0.1
 """Growth of throughput per growth of depth that speaks against headroom."""
 
 
-def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence]:
+def _headroom(series: DeviceSeries, alarms: Sequence[JudgedLevel]) -> Iterator[Evidence]:
     for load in alarms:
         values = template_values(series, load)
-        if "scaled" in load.legs and load.higher is not None:
+        if "scaled" in load.headroom and load.higher is not None:
             reads = ", {higher_reads_times:.2f}x the reads" if "higher_reads_times" in values else ""
             yield cite(
                 rows_of_both(load.level.rows, load.higher.rows),
@@ -150,18 +152,18 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
                 "{higher_times:.2f}x as many as at {depth}" + reads,
                 values,
             )
-        if "flat latency" in load.legs or "idle spindles" in load.legs:
+        if "flat latency" in load.headroom or "idle spindles" in load.headroom:
             yield from inflation(series, load)
-        if "one at a time" in load.legs:
+        if "one at a time" in load.headroom:
             text = "{depth} in flight: util is the share of time in which the client waited for its request"
             yield cite(load.level.rows, text, values)
-        if "plausible latency" in load.legs and "flat latency" not in load.legs:
+        if "plausible latency" in load.headroom and "flat latency" not in load.headroom:
             yield cite(
                 load.level.rows, "{latency} ms at {depth} in flight is what an unloaded device takes", values
             )
 
 
-def _against(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+def _against(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     values: Values = template_values(series, load)
     if load.elasticity < _USELESS:
         text = "from {lower_depth} to {depth} in flight the rate hardly grew (elasticity {elasticity:.2f})"

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.host.blocked_tasks import rows_at
 from iodiag.analysis.host.cpu import fullest_cpu
-from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields

@@ -73,7 +73,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         place = str(rows["mountpoint"][-1] or "") if rows.has("mountpoint") else ""
         for kind, column in _columns(rows):
             if not _is_written_once(name, place, "") and (
-                told := _judged(name, place, kind, column, rows, limits)
+                told := _sampled_finding(name, place, kind, column, rows, limits)
             ):
                 found[name, kind] = told
             else:
@@ -107,7 +107,9 @@ def _columns(rows: Table) -> Iterator[tuple[str, str]]:
             yield kind, column
 
 
-def _judged(name: str, place: str, kind: str, column: str, rows: Table, limits: Limits) -> Finding | None:
+def _sampled_finding(
+    name: str, place: str, kind: str, column: str, rows: Table, limits: Limits
+) -> Finding | None:
     known = rows[~np.isnan(rows.floats(column))]
     used = float(known.floats(column)[-1])
     trend = _trend(known, column, limits)

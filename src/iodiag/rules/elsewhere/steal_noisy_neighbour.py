@@ -1,7 +1,8 @@
 """The hypervisor withholds CPU time.
 
 What it detects: steal of 5 % and more (possible), of 10 % and more (likely; a cost where
-the CPUs are never idle), of 30 % and more (a cost by itself).
+the CPUs are never idle), of 20 % and more where that is a third of the time that tasks want, and of 30 % and
+more (a cost by itself).
 
 Why it matters: a guest that does not run cannot see its I/O complete; latencies measured in it hold
 CPU wait, and its disks look slower than they are.
@@ -20,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.blocked_tasks import by_device, rows_at
 from iodiag.analysis.host.cpu import is_impossible
-from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -57,7 +58,13 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     points = 1 + 2 * (mean >= limits.likely) + (mean >= limits.heavy) + len(slowed)
     sure = confidence(points, at_most="high" if len(rows) >= limits.samples else "medium")
     is_lasting = len(rows) >= limits.share / 100 * samples
-    is_short = mean >= limits.likely and weighted.mean(rows, "idle_pct", "cpu") <= limits.idle
+    idle, iowait = (
+        weighted.or_zero(weighted.mean(rows, f"{name}_pct", "cpu")) for name in ("idle", "iowait")
+    )
+    # of the time in which a task wants to run
+    is_much = mean >= limits.of_wanted / 100 * (100 - idle - iowait)
+    is_much &= mean >= limits.much
+    is_short = is_much or (mean >= limits.likely and idle <= limits.idle)
     is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
     often = in_samples(samples)
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
@@ -116,6 +123,12 @@ RULE = Rule(
         "possible": Threshold(5, "%", "steal that may matter", "half of the usual alarm"),
         "likely": Threshold(10, "%", "steal that matters", "awesome-prometheus-alerts: steal at 10 %"),
         "heavy": Threshold(30, "%", "steal that is a cost by itself", "judgement: three times the alarm"),
+        "much": Threshold(
+            20, "%", "steal that is one where it is so much of what is wanted", "twice the alarm"
+        ),
+        "of_wanted": Threshold(
+            33, "%", "of the time that tasks want to run which is a cost", "work takes 1.5 times as long"
+        ),
         "idle": Threshold(10, "%", "idle time below which stolen time is missed", "work waits then"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a hiccup"),

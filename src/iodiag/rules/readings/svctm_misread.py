@@ -68,10 +68,10 @@ def _overlaps(series: DeviceSeries) -> bool:
     service, latency, depth = (samples.floats(name) for name in ("svctm_ms", "latency_ms", "depth"))
     is_several = depth >= AGREES * np.fmin(samples.floats("util"), 1.0)
     is_longer = latency >= AGREES * service + 2 * weighted.half_digit(samples)
-    held = samples.floats("ios_per_s") * latency / 1000
-    is_held = held >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * weighted.half_digit(samples)
+    in_flight = samples.floats("ios_per_s") * latency / 1000
+    is_in_flight = in_flight >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * weighted.half_digit(samples)
     is_overlapped = (depth >= 1) & (is_several | (service > 0) & is_longer)
-    return bool((is_overlapped | (service > 0) & is_held).any())
+    return bool((is_overlapped | (service > 0) & is_in_flight).any())
 
 
 def _contradicts(series: DeviceSeries) -> bool:

@@ -32,6 +32,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at
 from iodiag.analysis.host.cpu import (
     HELD_PCT,
     NO_IDLE_PCT,
@@ -40,19 +41,16 @@ from iodiag.analysis.host.cpu import (
     crowd,
 )
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.waiting import (
+from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     ENOUGH,
     STILL_KB,
-    blocked,
-    by_device,
     moved,
     page_cache_growth,
-    rows_at,
     slowed,
     starved,
 )
+from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -70,9 +68,9 @@ from iodiag.table.table import Table, stacked
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; the cause is for the other rules to say."""
-    queue, held = view.samples("queue"), _held(view, limits)
-    if held is not None:
-        yield _of_disks(view, held, limits)
+    queue, rows = view.samples("queue"), _iowait_samples(view, limits)
+    if rows is not None:
+        yield _of_disks(view, rows, limits)
         return
     if queue is None:
         yield _of_cpus_alone(view, limits)
@@ -289,13 +287,13 @@ METER = 1.0
 """Spread of a rate, in %, that a meter keeps to while tasks wait, and hardly any medium."""
 
 
-def _held(view: View, limits: Limits) -> Table | None:
+def _iowait_samples(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
     cpu = view.cpu_all
     if cpu is None or "cpu" in view.average_only or _are_shown(view):
         return None
-    held = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
-    return held if len(held) >= max(1, limits.nearly / 100 * len(cpu)) else None
+    rows = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
+    return rows if len(rows) >= max(1, limits.nearly / 100 * len(cpu)) else None
 
 
 def _are_shown(view: View) -> bool:
@@ -308,13 +306,13 @@ def _are_timed(view: View) -> bool:
     return any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
 
 
-def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
+def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
-    paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
+    paging, tasks, samples = _paging(view, rows), blocked(view, rows), len(view.cpu_all or rows)
     often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
-    values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
+    values: Values = {name: weighted.mean(rows, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
-    values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
+    values |= {"count": len(rows), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
     who = "on average {tasks} tasks are blocked, at most {most:g}"
     who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
@@ -325,7 +323,7 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
     small = list(_small_cache(view, paging))
-    evidence = [cite(held, text + often, values, worst="iowait_pct")]
+    evidence = [cite(rows, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
         [cite(paging, then, meanwhile), *_of_rates(view, paging, limits), *_cached(view, paging), *small]
@@ -334,8 +332,8 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     )
     return RULE.finding(
         severity="warning",
-        confidence="high" if is_known and len(held) >= limits.samples else "medium",
-        **time_fields(held, of_host=True),
+        confidence="high" if is_known and len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
         summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}", values | meanwhile)
         + "".join(f"; {item.text}" for item in small)
         + ".",

@@ -35,8 +35,8 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.blocked_tasks import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import scope
@@ -276,8 +276,8 @@ def _finding(
     named = (*([carrier[0].name] if carrier else ()), series.name, *below)
     often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
-    waiting = blocked(view, rows) if is_sane else None
-    is_free = waiting is not None and waiting[1] < NOBODY
+    blocked_tasks = blocked(view, rows) if is_sane else None
+    is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
     severity: Severity = "notice" if is_free or _is_moment(series, rows, requests, limits) else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))

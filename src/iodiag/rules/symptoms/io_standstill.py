@@ -29,9 +29,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.array.side_by_side import first_row_per_report, paired, report_keys, total_of
 from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT, crowd
-from iodiag.analysis.host.waiting import FLAT, MOST, STILL_KB
+from iodiag.analysis.host.paging import FLAT, MOST, STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -131,11 +131,11 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         "tasks": float(tasks[is_still].mean()),
     }
     text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
-    waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
+    blocked_tasks = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
     near = np.abs(kb / median(kb[moves]) - 1) <= FLAT
     is_steady = near.sum() >= limits.steady and near.sum() >= MOST * moves.sum()
     lasting = limits.samples if is_steady else limits.lasting
-    return _finding(paging, is_still, text, values, limits, waiting, lasting=lasting)
+    return _finding(paging, is_still, text, values, limits, blocked_tasks, lasting=lasting)
 
 
 def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Finding | Outcome:
@@ -161,8 +161,8 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
 
 def _are_free(cpu: Table, limits: Limits) -> bool:
     """Whether CPUs are idle in each sample, waiting for I/O or not."""
-    free = sum(np.nan_to_num(cpu.floats(name)) for name in ("idle_pct", "iowait_pct"))
-    return bool((free >= limits.all_free).all())
+    idle, iowait = (np.nan_to_num(cpu.floats(name)) for name in ("idle_pct", "iowait_pct"))
+    return bool((idle + iowait >= limits.all_free).all())
 
 
 def _free(cpu: Table) -> float:
@@ -178,7 +178,7 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     if cpu is None or "cpu" in view.average_only:
         return RULE.not_applicable("no table shows who waits", missing=("cpu",))
     reports = report_keys(cpu)
-    parts = [once(series) for series in view.devices]
+    parts = [first_row_per_report(series) for series in view.devices]
     done, moved = (total_of(parts, f"{what}_per_s", reports) for what in ("ios", "kb"))
     is_held = (cpu.floats("iowait_pct") >= limits.iowait) & (cpu.floats("idle_pct") <= limits.idle)
     # a driver that does not count its requests moves kB without any

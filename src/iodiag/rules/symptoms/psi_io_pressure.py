@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, by_device, rows_at, under_pressure
+from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at, under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -40,8 +40,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.clear("in no sample tasks wait for I/O for long")
         return
     shares = [weighted.mean(rows, f"io_{state}{kind}_pct", "pressure") for state in ("some", "full")]
-    waiting = blocked(view, rows)
-    has_crowd = waiting is not None and waiting[1] >= limits.waiters
+    blocked_tasks = blocked(view, rows)
+    has_crowd = blocked_tasks is not None and blocked_tasks[1] >= limits.waiters
     # one task that waits makes all tasks wait on a host with nothing else to do
     if not (shares[0] >= limits.some or (shares[1] >= limits.full and has_crowd)):
         yield RULE.clear("tasks hardly ever wait for I/O, or a single one does")
@@ -52,15 +52,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(
     view: View, table: Table, rows: Table, kind: str, shares: tuple[float, float], limits: Limits
 ) -> Finding:
-    waiting, (some, full) = blocked(view, rows), shares
+    blocked_tasks, (some, full) = blocked(view, rows), shares
     is_lasting = len(rows) >= limits.lasting / 100 * len(table)
     severity: Severity = "notice"
     if not is_lasting:
         severity = "info"
-    elif waiting is not None and waiting[1] < limits.waiters:
+    elif blocked_tasks is not None and blocked_tasks[1] < limits.waiters:
         # whatever that one task does, for minutes the host did little else than wait for it
         severity = "notice" if _is_long(rows, limits) else "info"
-    elif waiting is not None and full >= limits.full:
+    elif blocked_tasks is not None and full >= limits.full:
         severity = "critical" if full >= limits.stand_still else "warning"
     elif _is_long(rows, limits):
         # one patient reader on an idle host may do this: without a count of tasks it is no standstill
@@ -90,7 +90,7 @@ def _finding(
         ),
         evidence=(
             cite(rows, text, values, worst=f"io_full{kind}_pct"),
-            *_waiters(waiting, limits),
+            *_waiters(blocked_tasks, limits),
             *_devices(view, rows),
         ),
         refutes=("a benchmark whose only task is to wait for the disk",),
@@ -104,15 +104,15 @@ def _is_long(rows: Table, limits: Limits) -> bool:
     return bool((np.minimum(*shares) >= limits.lost).any())
 
 
-def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
-    if waiting is None:
+def _waiters(blocked_tasks: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
+    if blocked_tasks is None:
         return
-    values: Values = {"tasks": waiting[1]}
-    if waiting[1] >= limits.waiters:
-        yield cite(waiting[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
+    values: Values = {"tasks": blocked_tasks[1]}
+    if blocked_tasks[1] >= limits.waiters:
+        yield cite(blocked_tasks[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
     else:
         text = "only {tasks:.1f} tasks were blocked on I/O on average: one that waits by itself, no crowd"
-        yield cite(waiting[0], text, values, weighs="against", worst="blocked")
+        yield cite(blocked_tasks[0], text, values, weighs="against", worst="blocked")
 
 
 def _devices(view: View, rows: Table) -> Iterator[Evidence]:

@@ -39,8 +39,8 @@ from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
+from iodiag.analysis.host.blocked_tasks import SECONDS_MS, hardly_answers
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -59,7 +59,7 @@ from iodiag.rules.causes.slow_member.evidence import (
     slowness_evidence,
     template_values,
 )
-from iodiag.rules.precedence import WAITING
+from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table, stacked
 
 
@@ -343,14 +343,15 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load ({times} times as long)"
+    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load "
+    "({times:.1f} times as long)"
 )
 _PAID = "; the set is only as fast as its slowest member."
 _UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(
     id="slow-member",
-    explains=(*WAITING, "latency-above-baseline", "serialized-commit"),
+    explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "serialized-commit"),
     replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from iodiag.analysis.array.slow_peers import SlowSibling
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration
-from iodiag.analysis.measure.waiting_per_kb import ways_of_both
+from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.model.finding import Evidence
 from iodiag.table.table import stacked
 

@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.side_by_side import once
+from iodiag.analysis.array.side_by_side import first_row_per_report
 from iodiag.analysis.measure.before_after import counts, is_negligible, unit_of
 from iodiag.analysis.measure.coincident_steps import coincident_steps
 from iodiag.analysis.view.view import View, report_numbers
 from iodiag.model import columns as registry
 from iodiag.model.finding import HARMLESS, Finding, Move, by_harm
-from iodiag.model.network_columns import NETWORK_EVENTS
 from iodiag.table.table import Mask, Places, Table, by_text
 
 MOST_MOVES = 6
@@ -45,7 +44,8 @@ _TABLES = (
     "tapes",
     "temperature",
     "cpu_frequency",
-    *NETWORK_EVENTS,
+    *("network_errors", "nfs_client", "nfs_server", "ip", "ip6", "ip_errors", "ip6_errors", "icmp", "icmp6"),
+    *("icmp_errors", "icmp6_errors", "tcp", "tcp_errors", "udp", "udp6", "fibre_channel"),
 )
 _OF_DEVICES = ("ios_per_s", "kb_per_s", "await_ms", "queue_depth")
 _SAME_AGAIN = ("iowait_pct", "idle_pct", "pgpgin_kb_per_s", "pgpgout_kb_per_s", "io_")
@@ -83,7 +83,7 @@ def with_moves(view: View, findings: Iterable[Finding]) -> list[Finding]:
 def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tuple[Move, ...]:
     """The largest steps of other columns in a finding's samples; `beside` keeps what findings share."""
     series = view.series(finding.devices[0]) if finding.devices else None
-    grid = once(series) if series is not None else view.cpu_all
+    grid = first_row_per_report(series) if series is not None else view.cpu_all
     if grid is None:
         return ()
     hit = _hit(grid, finding)
@@ -161,8 +161,8 @@ def _parts(view: View, grid: Table) -> Iterator[_Part]:
             if (places := _places(part, grid)) is not None:
                 yield _Part(table, name, part, quantities, places)
     for series in view.devices[:MOST_PARTS]:
-        if (places := _places(once(series), grid)) is not None:
-            yield _Part("disk", series.name, once(series), _OF_DEVICES, places)
+        if (places := _places(first_row_per_report(series), grid)) is not None:
+            yield _Part("disk", series.name, first_row_per_report(series), _OF_DEVICES, places)
 
 
 def _stacks(view: View, names: Iterable[str]) -> set[str]:

@@ -1,30 +1,14 @@
-"""Who waits for I/O: tasks blocked in the kernel, and the share of time that pressure reports."""
+"""What a host reads and writes by its paging (vmstat bi and bo, sar -B), where its disks are not shown."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.table.table import Floats, Mask, Table, by_text
-
-
-def rows_at(view: View, table: str, rows: Table) -> Table | None:
-    """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
-
-    vmstat beside iostat is a source of its own; then its whole capture stands for the window.
-    """
-    samples = view.samples(table)
-    if samples is None:
-        return None
-    same = same_reports(samples, rows)
-    return samples[same] if same.any() else samples
-
+from iodiag.analysis.view.view import View
+from iodiag.table.table import Floats, Mask, Table
 
 STILL_KB, FLAT, MOST = 256.0, 0.1, 0.8
 """kB/s below which next to nothing moves; the spread of a flat rate, and the share of samples with it."""
@@ -137,98 +121,3 @@ def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:
     values: Values = {"count": int(is_grown.sum()), "samples": len(paging)}
     values |= {"grown": float(np.mean(grown[is_grown])), "drained": float(np.mean(drained[is_grown]))}
     return rows[is_grown], values
-
-
-def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
-    """The rows of each device, by name."""
-    yield from sorted(by_text(disk, "device"), key=lambda part: part[0])
-
-
-def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
-    """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
-    return _mean(view, "queue", "blocked", rows)
-
-
-def is_unfelt(view: View, rows: Table) -> bool:
-    """Whether nobody is seen to wait during `rows`: no task is blocked, or CPUs are idle for none."""
-    if (waiting := blocked(view, rows)) is not None:
-        return waiting[1] < NOBODY
-    cpu = view.cpu_at(rows)
-    if cpu is None or str(cpu["source"][0]) != str(rows["source"][0]):
-        return False
-    idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
-    return idle >= HAS_TIME_PCT and iowait * (view.cpus or 1) / 100 < NOBODY
-
-
-def do_several_wait(view: View, rows: Table) -> bool:
-    """Whether two tasks and more are seen to wait for I/O during `rows`: blocked, or idle CPUs' time."""
-    if (waiting := blocked(view, rows)) is not None:
-        return waiting[1] >= SEVERAL
-    cpu = view.cpu_at(rows)
-    waited = 0.0 if cpu is None or "cpu" in view.average_only else weighted.mean(cpu, "iowait_pct", "cpu")
-    return waited / 100 * (view.cpus or 1) > 1
-
-
-def is_wait_unknown(view: View, rows: Table) -> bool:
-    """Whether no column counts who waits during `rows`: no tasks, and no idle time of CPUs either."""
-    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
-    has_time = cpu is not None and weighted.mean(cpu, "idle_pct", "cpu") >= HAS_TIME_PCT
-    return blocked(view, rows) is None and not has_time
-
-
-SEVERAL = 2.0
-"""Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
-
-NOBODY, HAS_TIME_PCT = 0.5, 10.0
-"""Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
-
-
-def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
-    """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
-    its load, while somebody may wait."""
-    is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
-    return bool(2 * is_dead.sum() >= len(series.samples)) and not is_unfelt(view, rows[is_dead])
-
-
-NEVER_IDLE, SECONDS_MS = 0.9, 1000.0
-"""Busy share without idle time to speak of, and the latency at which whoever waits gets nothing done."""
-
-
-def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:
-    """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
-    return _mean(view, "pressure", f"io_{state}_pct", rows)
-
-
-def under_pressure(view: View, what: str, some: float, full: float) -> tuple[Table, str] | None:
-    """The samples in which some or all tasks waited for "io" or "memory" so much (in %).
-
-    Beside them the ending of the columns: of the sample itself, else averages of the last 10 or 60 s. None
-    without a table of pressure.
-    """
-    table = view.samples("pressure")
-    if table is None:
-        return None
-    kind = next((kind for kind in ("", "_10s", "_60s") if view.has("pressure", f"{what}_some{kind}_pct")), "")
-    shares = (table.floats(f"{what}_{state}{kind}_pct") for state in ("some", "full"))
-    is_pressed = np.any([share >= least for share, least in zip(shares, (some, full), strict=True)], axis=0)
-    return table[is_pressed], kind
-
-
-def is_any_busy(devices: Iterable[DeviceSeries], rows: Table, util_pct: float, depth: float) -> bool:
-    """Whether one of some devices was that busy, or held that many requests, during a device's `rows`."""
-    for device in devices:
-        own = device.samples[same_reports(device.samples, rows)]
-        if len(own):
-            is_busy = weighted.mean(own, "util_pct") >= util_pct
-            if is_busy or weighted.mean(own, "queue_depth") >= depth:
-                return True
-    return False
-
-
-def _mean(view: View, table: str, column: str, rows: Table) -> tuple[Table, float] | None:
-    found = rows_at(view, table, rows)
-    if found is None or column not in found:
-        return None
-    found = found[~np.isnan(found.floats(column))]
-    mean = weighted.mean(found, column, table) if len(found) else float("nan")
-    return None if np.isnan(mean) else (found, mean)

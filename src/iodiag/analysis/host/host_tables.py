@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.side_by_side import Keys, once, report_keys
+from iodiag.analysis.array.side_by_side import Keys, first_row_per_report, report_keys
 from iodiag.analysis.measure import quantiles, weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.report import HostTable
@@ -60,7 +60,7 @@ def _totals(view: View) -> Iterator[HostTable]:
     leaves = leaves_of(view)
     if not leaves:
         return
-    keys = np.unique(np.concatenate([report_keys(once(series)) for series in leaves]))
+    keys = np.unique(np.concatenate([report_keys(first_row_per_report(series)) for series in leaves]))
     extents = {}
     for column in (*_SUMS, "util_pct"):
         total, count = _summed(leaves, column, keys)
@@ -78,7 +78,7 @@ def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> tuple[Fl
     """The sum of a column over devices in each report, and how many of them have it."""
     total, count = np.zeros(len(keys)), np.zeros(len(keys))
     for series in leaves:
-        rows = once(series)
+        rows = first_row_per_report(series)
         data = rows.floats(column)
         known = ~np.isnan(data)
         places = np.searchsorted(keys, report_keys(rows)[known])

@@ -1,13 +1,29 @@
-"""The ways in which iowait misleads: hidden by busy CPUs, low beside trouble, high beside none."""
+"""%iowait says something else than it seems to.
+
+What it detects: high iowait while no device queues anything (one patient reader, a few of them on a device
+that does not spin, or tasks that wait for no disk that is shown: all of them hold half as many requests as
+tasks wait, or fewer); low iowait while commits wait in line or a device
+is saturated; and no iowait because busy CPUs hide it while a device is saturated.
+
+Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. People look for disk trouble
+where it is high and for none where it is low, and are wrong both ways.
+
+When it is wrong: a single reader can be just what matters, and then its latency is the trouble. High
+iowait beside a real queue is no misreading; this rule then keeps quiet. Where nothing completes, a device
+that hangs shows neither traffic nor, on kernels from 5.0 on, a queue: the tasks may well wait for a disk.
+
+References: proc_stat(5) on iowait; P. Zaitsev 2013, on idle and iowait together; sysstat issue 273.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -17,11 +33,55 @@ from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.states.service_times import sane_limit_ms
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
-from iodiag.model.finding import Confidence, Evidence, Severity
-from iodiag.model.rule import Limits, Threshold
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.serialized_commit import commits
 from iodiag.table.table import Table
+
+MOST_TIMES = 10.0
+"""Growth up to which it means something: of an idle CPU anything is many times as much."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """At most one finding per host: hidden trouble goes before an alarm about none."""
+    side = misreading(view, limits)
+    if isinstance(side, Side):
+        yield _finding(side, limits)
+    elif side:
+        yield RULE.undetermined(side)
+    elif not any(series.samples.has("depth") for series in view.devices) or view.average_only & {
+        "disk",
+        "cpu",
+    }:
+        reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
+        yield RULE.undetermined(reason)
+    else:
+        yield RULE.clear("iowait and the devices tell the same story")
+
+
+def _finding(side: Side, limits: Limits) -> Finding:
+    values = side.cpu.template_values()
+    text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %)"
+    if side.cpu.ceiling <= MOST_TIMES and not side.is_full:
+        text += ": up to {ceiling:.2f} times the work fits"
+        if side.cpu.idle >= 1:
+            text += ", not the {without_iowait:.2f} times that iowait alone suggests"
+    if side.cpu.available <= limits.masked:
+        text = (
+            "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"
+        )
+    return RULE.finding(
+        severity="info" if side.is_moment else side.severity,
+        confidence=side.confidence,
+        devices=side.devices,
+        **time_fields(side.cpu.rows, of_host=True),
+        summary=say(side.summary, values | {"device": side.devices[0] if side.devices else ""}),
+        evidence=(cite(side.cpu.rows, text, values, worst="iowait_pct"), *side.evidence),
+        refutes=("iowait that follows the number of requests in flight through the capture",),
+        cannot_know=("which tasks waited, and for what: iowait counts idle CPUs, not waiting tasks",),
+    )
+
 
 WINDOW_EXIT_SHARE = 0.8
 
@@ -123,10 +183,10 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if rows is None or shares is None or shares.iowait < limits.high:
         return None
     disk, paging = rows_at(view, "disk", rows), rows_at(view, "paging", rows)
-    waiting = blocked(view, rows)
+    blocked_tasks = blocked(view, rows)
     at_most: Confidence = "high" if is_sustained(rows) else "low"
     if disk is not None:
-        side = _beside_disks(view, disk, shares, waiting, at_most, limits)
+        side = _beside_disks(view, disk, shares, blocked_tasks, at_most, limits)
         is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
         return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
@@ -145,7 +205,7 @@ def _beside_disks(
     view: View,
     disk: Table,
     shares: CpuShares,
-    waiting: tuple[Table, float] | None,
+    blocked_tasks: tuple[Table, float] | None,
     at_most: Confidence,
     limits: Limits,
 ) -> Side | str | None:
@@ -165,12 +225,12 @@ def _beside_disks(
     whole = [mean["depth"] for one, mean in means.items() if not _is_layer(view, one)] or [depth]
     waiters = shares.iowait / 100 * (view.cpus or 1)
     if sum(whole) < PART * waiters and not depth < 0.1:
-        held: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
+        in_flight: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
         text = (
             "all devices together hold {held:.2f} requests in flight, where {waiting:.2f} tasks wait at least"
         )
-        told = cite(disk, text, held, worst="depth")
-        summary = say(_OTHERS, held | {"iowait": shares.iowait})
+        told = cite(disk, text, in_flight, worst="depth")
+        summary = say(_OTHERS, in_flight | {"iowait": shares.iowait})
         return Side(summary, shares, confidence(3, at_most=at_most), (told,))
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
@@ -178,7 +238,7 @@ def _beside_disks(
         return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,))
     at_once = depth / util if 0 < util <= depth else max(1.0, depth)
     discards = weighted.mean(rows, "discard_kb_per_s")
-    has_crowd = waiting is not None and waiting[1] > max(limits.blocked, at_once)
+    has_crowd = blocked_tasks is not None and blocked_tasks[1] > max(limits.blocked, at_once)
     is_alone = at_once <= limits.one_at_a_time
     is_few = is_alone or (at_once <= limits.at_once and _is_parallel(view, name, rows))
     # discards wait above the block layer, where no queue shows
@@ -188,9 +248,10 @@ def _beside_disks(
     text = "{device} served {ios} requests/s, {latency} ms each, {depth} in flight: "
     text += "one at a time, no queue" if is_alone else "as many as such a device serves at once"
     evidence = [cite(rows, text, values, worst="await_ms")]
-    if waiting is not None:
-        evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
-    points = 2 + (waiting is not None)
+    if blocked_tasks is not None:
+        count: Values = {"tasks": blocked_tasks[1]}
+        evidence.append(cite(blocked_tasks[0], "{tasks} tasks were blocked on I/O", count))
+    points = 2 + (blocked_tasks is not None)
     if view.cpus:
         tasks: Values = {"tasks": shares.iowait * view.cpus / 100, "cpus": view.cpus, "iowait": shares.iowait}
         text = "{iowait:.1f} % of {cpus} CPUs is {tasks} waiting tasks"
@@ -228,4 +289,36 @@ _ONE_READER = (
 _FEW_READERS = (
     "iowait of {iowait:.1f} % is a few tasks that each wait for one request of {device}, which does not spin "
     "and serves so many at once: it measures no queue."
+)
+
+
+RULE = Rule(
+    id="iowait-misread",
+    role="context",
+    title="%iowait misleads here",
+    why="iowait is idle time, counted only while a task of that CPU sleeps on I/O: it measures no load.",
+    remedy=(
+        "Judge by latency and requests in flight (iostat -x) and by pressure (/proc/pressure/io).",
+        "Read idle and iowait together, as the CPU that more work could use.",
+        "For high iowait without I/O see what the tasks wait in: cat /proc/PID/stack, /proc/PID/wchan.",
+    ),
+    needs=Needs(one_of=({"cpu": ("iowait_pct", "idle_pct")},)),
+    thresholds={
+        "high": Threshold(30, "%", "iowait that people call high", "judgement: 3 times the usual alarm"),
+        "low": Threshold(
+            10, "%", "iowait up to which nobody looks at disks", "the usual alarm of public rules"
+        ),
+        "idle": Threshold(25, "%", "idle time that makes low iowait striking", "judgement: a CPU of four"),
+        "masked": Threshold(10, "%", "idle and iowait together that leave nothing to count", "proc_stat(5)"),
+        "one_at_a_time": Threshold(1.5, "requests", "depth while busy, no queue", "measured: 1.0 to 1.05"),
+        "at_once": Threshold(
+            4, "requests", "depth that a device without spindles serves at once", "SATA SSDs: 4 to 8 channels"
+        ),
+        "blocked": Threshold(2, "tasks", "blocked tasks that are no crowd", "judgement: reader and journal"),
+        "steal": Threshold(10, "%", "steal that makes CPU shares doubtful", "awesome-prometheus-alerts"),
+    },
+    confirm=("iostat -xyt 1", "vmstat 1", "cat /proc/pressure/io", "ps -eo state,wchan:32,cmd | grep ^D"),
+    references=("https://man7.org/linux/man-pages/man5/proc_stat.5.html",),
+    pictures=("cpu",),
+    detect=detect,
 )
