@@ -153,7 +153,7 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
     text = (
         "{tasks:.1f} tasks are blocked, CPUs have nothing to do {free:.0f} % of the time, and nothing moves, "
     )
-    text += "from before the capture to its end"
+    text += "from before the capture to its end (NFS, FUSE or a lock may hold them, too)"
     return replace(
         _finding(queue, is_still, text, values, limits, lasting=limits.samples), confidence="medium"
     )
