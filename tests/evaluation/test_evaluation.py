@@ -188,6 +188,9 @@ def test_a_rule_is_verified_by_what_shows_it():
     posts, lab = verified.in_captures(listen(cases([SAMPLES / "cases" / "slow-member"])))
     assert (posts, lab) == ({}, {"slow-member": {"slow-member"}})
     assert verified.in_simulation(["slow member"]) == {"slow-member": {"slow member"}}
+    # a cause that one host cannot be sure of leads a verdict that is left open
+    led = verified.in_simulation(["slower at the same load"])
+    assert led == {"backend-latency-shift": {"slower at the same load"}}
     assert [verified.verdict(*counts) for counts in ((2, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0))] == [
         *("real posts", "lab", "simulation", "literature only")
     ]

@@ -131,6 +131,9 @@ def test_every_line_of_a_capture_is_read(mechanism):
         capture = iodiag.read(io.BytesIO(text.encode()), name="capture.txt")
         assert not capture.unparsed, text
         shown = [name for name in scene.devices if name not in scene.hidden]
+        if not scene.printing.has_disks:
+            assert "disk" not in capture.tables
+            continue
         disk = capture.tables["disk"]
         assert set(disk["device"].astype(str)) == set(shown)
         how = scene.printing
@@ -194,6 +197,23 @@ def test_marks_follow_from_the_truth():
     assert not mark(replace(asked_for, truth=Truth("unknowable"))).is_abstention
     elsewhere = mark(replace(asked_for, truth=replace(asked_for.truth, devices=frozenset({"sdz"}))))
     assert not elsewhere.is_found
+
+
+def test_a_rule_that_may_not_speak_is_marked_whatever_its_role():
+    asked_for = question("first report since boot", 3, 1, 0)
+    told = mark(replace(asked_for, truth=Truth("healthy", absent=frozenset({"first-report-since-boot"}))))
+    assert (told.wrong, told.is_failed, told.is_false_alarm) == (("first-report-since-boot",), True, False)
+    assert not mark(asked_for).wrong
+
+
+def test_discards_are_counted_apart_and_hold_nothing_else():
+    scene, _, captured = furnished("discards in the way", 1, 5, 0)
+    (name,) = (name for name in scene.devices if captured[0].rows[name].reads)
+    rows = [sample.rows[name] for sample in captured]
+    with_discards = [row for row in rows if row.discards]
+    assert len(with_discards) == 5
+    assert min(row.discard_ms for row in with_discards) > 20
+    assert all(row.reads and row.read_kb == pytest.approx(4 * row.reads) for row in rows)
 
 
 def test_open_is_right_where_so_few_samples_show_no_more():

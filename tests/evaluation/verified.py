@@ -45,12 +45,13 @@ def in_captures(said: Iterable[Said]) -> tuple[Found, Found]:
 
 
 def in_simulation(mechanisms: Iterable[str] = MECHANISMS) -> Found:
-    """The mechanisms of the exam that a rule names, in a few captures of each."""
+    """The mechanisms of the exam that a rule names in a few captures, or leads where the cause stays open."""
     found: dict[str, set[str]] = defaultdict(set)
     asked = (question(mechanism, SAMPLES, SEED, number) for mechanism in mechanisms for number in range(EACH))
     for mark in marked(asked):
         is_elsewhere = mark.truth.sort == "elsewhere" and mark.is_found and mark.said and not mark.wrong
-        for rule in mark.named | ({mark.said} if is_elsewhere else set()):
+        is_led = mark.is_rightly_open and mark.said in mark.truth.names
+        for rule in mark.named | ({mark.said} if is_elsewhere or is_led else set()):
             found[rule].add(mark.question.mechanism)
     return found
 

@@ -49,7 +49,12 @@ NOON = 12 * 3600 + 24 * 60 + 1
 def test_lines_that_hold_a_time(line: str, day: tuple[int, int, int], seconds: float, offset: float | None):
     clock = parse_line(line)
     assert clock is not None
-    assert (clock.day, clock.seconds, clock.offset_s, clock.needs_header) == (day, seconds, offset, False)
+    assert (clock.day, clock.seconds, clock.offset_s, clock.only_above_header) == (
+        day,
+        seconds,
+        offset,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ def test_lines_that_hold_a_time(line: str, day: tuple[int, int, int], seconds: f
 def test_times_that_only_a_report_below_them_confirms(line: str):
     clock = parse_line(line)
     assert clock is not None
-    assert clock.needs_header
+    assert clock.only_above_header
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,7 @@ def test_epochs():
     assert parse_line("1795177441") == Clock(epoch=1795177441.0)
     clock = parse_line("912345678")
     assert clock is not None
-    assert clock.needs_header
+    assert clock.only_above_header
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_the_clock_in_front_of_a_line(words: str, taken: int):
 
 
 @pytest.mark.parametrize(
-    ("dates", "has_half", "order", "is_guess"),
+    ("dates", "has_am_pm", "order", "is_guess"),
     [
         (["11/20/26"], False, "mdy", False),
         (["20/11/26"], False, "dmy", False),
@@ -143,9 +148,9 @@ def test_the_clock_in_front_of_a_line(words: str, taken: int):
         ([], False, "mdy", False),
     ],
 )
-def test_day_or_month_first(dates: list[str], has_half: bool, order: str, is_guess: bool):
+def test_day_or_month_first(dates: list[str], has_am_pm: bool, order: str, is_guess: bool):
     clocks = [clock for text in dates if (clock := _clock.parse_date(text))]
-    found, sentence = day_order(clocks, has_half, this_year=2026)
+    found, sentence = day_order(clocks, has_am_pm, this_year=2026)
     assert (found, bool(sentence)) == (order, is_guess)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import iostat
+from writers.captures import iostat, sar_d
 
 RULE = "backend-latency-shift"
 
@@ -96,3 +96,62 @@ def test_devices_that_are_slower_than_on_average_since_boot(report_of, average, 
         assert (finding.severity, finding.confidence) == ("notice", "low")
         assert finding.devices == ("sda", "sdb")
         assert "reads of 100 kB take 10 ms, and 2.20 ms on average since boot" in finding.summary
+
+
+def of_both(wait, rate=80.0, reads=0.5, util=None):
+    """Reads and writes of 8 kB that share one latency, as sar and older iostat print it."""
+    row = {"tps": rate, "rkB/s": 8 * rate * reads, "wkB/s": 8 * rate * (1 - reads), "areq-sz": 8.0}
+    return row | {"aqu-sz": rate * wait / 1000, "await": wait, "%util": util or 0.09 * rate * wait}
+
+
+def of_both_capture(before, after, count=7):
+    wobble = (0.97, 1.0, 1.04, 0.99, 1.02, 0.96, 1.03)
+    rows = [
+        of_both(**(kind | {"wait": kind["wait"] * wobble[n % 7]})) for kind in before for n in range(count)
+    ]
+    rows += [
+        of_both(**(kind | {"wait": kind["wait"] * wobble[n % 7]})) for kind in after for n in range(count)
+    ]
+    return sar_d([{"sda": row} for row in rows])
+
+
+@pytest.mark.parametrize("util", [None, 60.0], ids=["util exact", "util by ticks"])
+def test_a_step_in_the_latency_of_reads_and_writes_together_leaves_the_verdict_open(report_of, util):
+    text = of_both_capture([{"wait": 1.1, "util": util}], [{"wait": 3.0, "util": util}])
+    report = report_of(text)
+    finding = only(report)
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert report.verdict.state == "open"
+    assert "sda became slower" in report.headline
+    assert any("one latency for both" in text for text in finding.cannot_know)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [(0.1, 0.31, "open"), (0.1, 0.2, "healthy"), (4.0, 7.5, "open"), (4.0, 6.4, "healthy")],
+    ids=["three times", "twice, below the quickest class", "nearly twice", "less"],
+)
+def test_a_step_to_three_times_at_the_same_load_is_never_healthy(report_of, before, after, state):
+    assert report_of(of_both_capture([{"wait": before}], [{"wait": after}])).verdict.state == state
+
+
+def test_more_in_flight_at_the_rate_that_left_time_to_spare_is_the_device(report_of):
+    slow = load(4.3, 380.0, 1.7) | {"%util": 80.0}
+    calm = load(1.45, 380.0, 0.55) | {"%util": 42.0}
+    assert only(report_of(capture(calm, slow, count=7))).severity == "notice"
+    full = load(1.45, 380.0, 0.55) | {"%util": 99.0, "aqu-sz": 4.0, "r_await": 10.5}
+    assert only(report_of(capture(full, full | {"aqu-sz": 16.0, "r_await": 42.0}, count=7))) is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [{"wait": 3.3, "rate": 190.0}, {"wait": 3.3, "reads": 0.75}],
+    ids=["more requests", "another mix"],
+)
+def test_a_step_with_another_load_is_none_of_the_device(report_of, after):
+    assert only(report_of(of_both_capture([{"wait": 1.1}], [after]))) is None
+
+
+def test_samples_that_scatter_as_much_as_they_step_show_none(report_of):
+    rows = [of_both(wait) for wait in (2, 6, 3, 9, 2.5, 7, 3, 8, 4, 11, 5, 12, 6, 4)]
+    assert only(report_of(sar_d([{"sda": row} for row in rows]))) is None

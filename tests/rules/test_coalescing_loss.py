@@ -35,6 +35,13 @@ def test_the_same_work_in_many_more_requests_fires(report_of):
     assert finding.samples == (20, 39)
 
 
+def test_thousands_of_requests_tell_it_in_seconds(report_of):
+    (finding,) = findings(report_of(iostat([writes(0.98)] * 7 + [writes(0.1)] * 7), rules=[RULE]))
+    assert finding.confidence == "medium"
+    few = iostat([writes(0.9, 100.0, 400.0)] * 7 + [writes(0.1, 100.0, 400.0)] * 7)
+    assert [one.confidence for one in findings(report_of(few, rules=[RULE]))] == ["low"]
+
+
 @pytest.mark.parametrize(
     "later",
     [writes(0.8), writes(0.1, kb=200.0, arriving=50.0), writes(0.1, arriving=125.0), writes(0.98)],

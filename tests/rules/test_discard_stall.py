@@ -40,7 +40,7 @@ def test_reads_that_wait_beside_discards_fire(report_of):
     ("text", "status"),
     [
         (capture(2.0), "clear"),
-        (capture(9.0, beside=3), "undetermined"),
+        (capture(9.0, beside=2), "undetermined"),
         (capture(9.0, quiet=0), "undetermined"),
         (iostat([{"sda": READS}] * 9), "clear"),
     ],
@@ -50,6 +50,20 @@ def test_other_captures_do_not(report_of, text, status):
     report = report_of(text, rules=[RULE])
     assert only(report) is None
     assert outcome(report).status == status
+
+
+def test_a_few_samples_with_discards_are_enough_where_chance_is_ruled_out(report_of):
+    report = report_of(capture(14.0, quiet=9, beside=4))
+    assert only(report).evidence[0].values["chance"] < 1
+    assert report.verdict.state == "trouble"
+
+
+def test_the_size_of_discards_does_not_excuse_reads_that_wait(report_of):
+    """Two samples are too few for the rule: the verdict is not healthy all the same."""
+    quick = {"sda": READS | {"r_await": 0.13, "aqu-sz": 0.03, "%util": 3.0}}
+    held = {"sda": READS | DISCARDS | {"r_await": 14.0, "aqu-sz": 3.6, "%util": 66.0}}
+    text = iostat([quick, quick, held, quick, quick, held, quick, held] * 2)
+    assert report_of(text, rules=["true-saturation"]).verdict.state == "unknown"
 
 
 def test_slow_discards_fire_by_themselves(report_of):

@@ -23,6 +23,7 @@ def findings(report):
         (70.0, 10.0, 60, ("notice", "medium")),
         (30.0, 6.0, 60, ("notice", "low")),
         (30.0, 6.0, 5, ("notice", "low")),
+        (10.0, 45.0, 10, ("warning", "medium")),
         (30.0, 1.2, 60, None),
         (0.3, 70.0, 60, None),
         (6.0, 170.0, 5, ("warning", "medium")),
@@ -30,7 +31,7 @@ def findings(report):
         (6.0, 100.0, 5, None),
     ],
     ids=[
-        *("very slow", "slow", "a turn of the disk", "possible", "short", "quick", "rare"),
+        *("very slow", "slow", "a turn of the disk", "possible", "short", "short, and sure", "quick", "rare"),
         *("few, one after the other", "hardly any", "few"),
     ],
 )

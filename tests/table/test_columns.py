@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Capture
-from iodiag.table.table import Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.tables import Tables
 from iodiag.table.texts import Texts
 from iodiag.table.times import LAST_SECOND, Times, moment, span
@@ -124,7 +124,7 @@ def table_of(names: set[str], count: int, seed: int) -> pd.DataFrame:
 @given(st.lists(st.tuples(COLUMNS, st.integers(1, 5)), min_size=1, max_size=4), st.integers(0, 9))
 def test_tables_below_each_other_are_concatenated_frames(shapes, seed):
     frames = [table_of(names, count, seed + number) for number, (names, count) in enumerate(shapes)]
-    whole = below_each_other([Table.of(frame) for frame in frames]).frame
+    whole = stacked_all_columns([Table.of(frame) for frame in frames]).frame
     pd.testing.assert_frame_equal(whole, pd.concat(frames, ignore_index=True), check_categorical=False)
 
 

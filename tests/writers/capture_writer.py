@@ -33,6 +33,9 @@ class Row:
     flush_ms: float = 0.0
     util: float = 0.0
     depth: float | None = None
+    discards: float = 0.0
+    discard_kb: float = 0.0
+    discard_ms: float = 0.0
 
     @property
     def in_flight(self) -> float:
@@ -165,7 +168,8 @@ def cells_of(row: Row, scale: float) -> dict[str, float]:
     ios = row.reads + row.writes
     moved = row.read_kb + row.write_kb
     waited = row.reads * row.read_ms + row.writes * row.write_ms
-    cells = dict.fromkeys(["d/s", "d{U}/s", "drqm/s", "%drqm", "d_await", "dareq-sz"], 0.0)
+    cells = {"d/s": row.discards, "d{U}/s": row.discard_kb * scale, "drqm/s": 0.0, "%drqm": 0.0}
+    cells |= {"d_await": row.discard_ms, "dareq-sz": _per(row.discard_kb, row.discards)}
     for letter, rate, kb, merges, wait in (
         ("r", row.reads, row.read_kb, row.read_merges, row.read_ms),
         ("w", row.writes, row.write_kb, row.write_merges, row.write_ms),

@@ -87,7 +87,7 @@ CST, IST, PST, CDT, MSK and KST had several: they stay unknown.
 class Clock(NamedTuple):
     """What one line says of time. `day` are the three fields of a date as printed.
 
-    `needs_header` marks a reading that only a report right below it confirms: a bare number may be an
+    `only_above_header` marks a reading that only a report right below it confirms: a bare number may be an
     epoch, "Time: 12:24:01" may be prose, and a time without seconds the date of somebody's post.
     """
 
@@ -96,8 +96,8 @@ class Clock(NamedTuple):
     seconds: float | None = None
     offset_s: float | None = None
     epoch: float | None = None
-    has_half: bool = False
-    needs_header: bool = False
+    has_am_pm: bool = False
+    only_above_header: bool = False
 
 
 def parse_date(text: str) -> Clock | None:
@@ -118,15 +118,15 @@ def parse_line(text: str) -> Clock | None:
         return None
     stripped = text.strip()
     if match := _STAMP.fullmatch(stripped):
-        return Clock(epoch=float(match[1]), needs_header=True)
+        return Clock(epoch=float(match[1]), only_above_header=True)
     if _EPOCH.fullmatch(stripped):
-        return Clock(epoch=float(stripped), needs_header=not _RECENT.match(stripped))
+        return Clock(epoch=float(stripped), only_above_header=not _RECENT.match(stripped))
     if match := _ISO.fullmatch(stripped):
         return _iso(match)
     words = _AROUND.sub("", stripped).replace(",", " ").split()
     found = _of_words(words) if 1 <= len(words) <= 9 else None
     has_seconds = bool(_WITH_SECONDS.search(stripped))
-    return found._replace(needs_header=found.needs_header or not has_seconds) if found else None
+    return found._replace(only_above_header=found.only_above_header or not has_seconds) if found else None
 
 
 def find_stamp(text: str) -> Clock | None:
@@ -166,7 +166,7 @@ def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
             seconds, taken = timed
             of_time += taken
             half = any(re.fullmatch(_HALF, part) for part in words[at + 1 : at + taken])
-            clock = clock._replace(seconds=seconds, has_half=half)
+            clock = clock._replace(seconds=seconds, has_am_pm=half)
         elif not year and re.fullmatch(r"(?:19|20)\d{2}年?", word):
             year = int(word[:4])
         elif not day and (number := re.fullmatch(r"(\d{1,2})(?:日|st|nd|rd|th)?", word)):
@@ -186,7 +186,7 @@ def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
         return clock._replace(day=(year, month, day), separator="-") if year else clock
     if clock.day is not None and not (month or year):
         return clock
-    return clock._replace(needs_header=True) if of_time == len(words) else None
+    return clock._replace(only_above_header=True) if of_time == len(words) else None
 
 
 def _month(word: str) -> int:
@@ -243,7 +243,7 @@ def zone_offset(zone: str) -> float | None:
     return float(-seconds if match[1] == "-" else seconds)
 
 
-def day_order(clocks: Iterable[Clock], has_half: bool, this_year: int | None = None) -> tuple[str, str]:
+def day_order(clocks: Iterable[Clock], has_am_pm: bool, this_year: int | None = None) -> tuple[str, str]:
     """`mdy`, `dmy` or `ymd` for a whole input, and the sentence that states it where it was a guess.
 
     A field above 12 settles it, a dot (German) too, and so do dates that lie days apart one way and
@@ -269,7 +269,7 @@ def day_order(clocks: Iterable[Clock], has_half: bool, this_year: int | None = N
     month_first, day_first = _span_days(dates, "mdy"), _span_days(dates, "dmy")
     if 0 < day_first <= 7 and month_first >= 28:
         return "dmy", f"the date {example} is taken as day/month: the others then lie days apart, not months"
-    if has_half or any(c.has_half for c in dates):
+    if has_am_pm or any(c.has_am_pm for c in dates):
         return "mdy", f"the date {example} is taken as month/day: the 12-hour clock is American"
     if is_dashed:
         return "dmy", f"the date {example} may be day-month or month-day; taken as day-month, as in Dutch"
@@ -333,7 +333,7 @@ def unroll_midnight(seconds: Floats) -> Floats:
     return result
 
 
-def with_halves(days: Floats, seconds: Floats) -> Floats:
+def with_am_pm(days: Floats, seconds: Floats) -> Floats:
     """Times of day of clocks with twelve hours that do not name their half, told by one that goes back.
 
     Some locales print no AM and PM. `days` are the midnights of each, all NaN where no date is known. A first

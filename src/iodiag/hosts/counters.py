@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from iodiag.hosts.time_zones import below_each_other
+from iodiag.hosts.time_zones import stacked_all_columns
 from iodiag.model.capture import Capture
 from iodiag.table.table import Table
 
@@ -36,7 +36,7 @@ def add_paired(capture: Capture, interval_s: float | None = None) -> None:
     if disk is None:
         capture.tables["disk"] = rows
     elif not set(rows["source"].distinct()) <= set(disk["source"].distinct()):
-        capture.tables["disk"] = below_each_other([disk, rows])
+        capture.tables["disk"] = stacked_all_columns([disk, rows])
 
 
 def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFrame | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from iodiag.hosts.captures_to_hosts import assign_hosts, without_host
 from iodiag.hosts.event_times import with_event_times
-from iodiag.hosts.time_zones import below_each_other, in_zone, is_mixed, unzoned
+from iodiag.hosts.time_zones import in_zone, is_mixed, stacked_all_columns, unzoned
 from iodiag.model.capture import EVENTS, Capture
 from iodiag.model.topology import Device, merge
 from iodiag.table.table import Table
@@ -41,7 +41,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     has_both = is_mixed([rows for parts in samples for rows in parts])
     for (family, is_average), parts in tables.items():
         alike = [unzoned(rows) for rows in parts] if has_both and family != EVENTS else parts
-        (whole.averages if is_average else whole.tables)[family] = below_each_other(alike)
+        (whole.averages if is_average else whole.tables)[family] = stacked_all_columns(alike)
     whole.topology = merge(devices)
     whole.topologies = {host: merge(found) for host, found in by_host.items()}
     whole.notes += without_host(captures)

@@ -10,12 +10,12 @@ from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
 
-def below_each_other(tables: Sequence[Table]) -> Table:
+def stacked_all_columns(tables: Sequence[Table]) -> Table:
     """Tables of one family below each other; a column that some lack is unknown there.
 
     Where some have clocks with a zone and some without, a column `clock` keeps them apart.
     """
-    return _table.below_each_other([unzoned(table) for table in tables] if is_mixed(tables) else tables)
+    return _table.stacked_all_columns([unzoned(table) for table in tables] if is_mixed(tables) else tables)
 
 
 def in_zone(table: Table, tz: str | None) -> Table:

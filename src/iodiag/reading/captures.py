@@ -11,7 +11,7 @@ from iodiag.formats.text.reader import read_text
 from iodiag.formats.types import Item
 from iodiag.hosts.captures_to_hosts import topologies_of
 from iodiag.hosts.counters import add_paired
-from iodiag.hosts.time_zones import below_each_other
+from iodiag.hosts.time_zones import stacked_all_columns
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.report import is_report
 from iodiag.model.topology import Device, merge
@@ -114,7 +114,7 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
             capture.ledgers.append(item)
     for (family, is_average), parts in tables.items():
         target = capture.averages if is_average else capture.tables
-        target[family] = below_each_other(parts)
+        target[family] = stacked_all_columns(parts)
     capture.topology = merge(devices)
     capture.topologies = topologies_of(devices, capture.sections)
     add_paired(capture)

@@ -208,7 +208,7 @@ def stacked(parts: Sequence[Table]) -> Table:
     return Table(names, sum(map(len, parts)), lambda name: _joined([part[name] for part in parts]))
 
 
-def below_each_other(parts: Sequence[Table]) -> Table:
+def stacked_all_columns(parts: Sequence[Table]) -> Table:
     """Samples one part below the other, with all columns that any has: what one lacks is unknown there."""
     if len(parts) == 1:
         return parts[0]

@@ -115,15 +115,18 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
 
 
 def _was_quicker(lasting: Sequence[State]) -> bool:
-    """Whether a like load, at as short a queue, took a fraction of the time in other samples."""
+    """Whether a like load took a fraction of the time in other samples, and no queue is the cause of it."""
     return any(_slowed(fast, slow) for fast in lasting for slow in lasting)
 
 
 def _slowed(fast: State, slow: State) -> bool:
-    is_like = fast.kind == slow.kind and all(
+    # discards beside reads are no other load: reads wait for them
+    is_like = (fast.kind == slow.kind or slow.mean("discards_per_s") > 0) and all(
         max(pair) <= LIKE * min(pair) for pair in ((fast.rate, slow.rate), (fast.size_kb, slow.size_kb))
     )
-    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS and slow.at_once < WAITING_DEPTH
+    is_counted = min(fast.samples, slow.samples) >= LEAST_MOMENTS
+    # a device that does as much with less than one in flight has no queue but what its latency makes
+    is_counted &= slow.at_once < WAITING_DEPTH or fast.depth < 1
     is_slow = slow.latency_ms > SLOWED * fast.latency_ms and not is_quick(slow)
     return is_like and is_counted and is_slow and not is_hardly_used(slow)
 

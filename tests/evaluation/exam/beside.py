@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from evaluation.exam import counters
 from evaluation.exam.engine import Log
 from evaluation.exam.scene import Sample, Scene
-from evaluation.simulator import Floats
+from evaluation.simulator import Floats, elapsed, merged
 from writers import sar_writer
 from writers.capture_writer import Row
 
@@ -75,6 +77,76 @@ def lvs(data: float, metadata: float) -> str:
             "",
         ]
     )
+
+
+def smartctl(disk: str, counted: Mapping[int, int]) -> str:
+    """`smartctl -a` of a disk that passes, with the raw values of some attributes."""
+    names = {
+        5: "Reallocated_Sector_Ct",
+        197: "Current_Pending_Sector",
+        198: "Offline_Uncorrectable",
+        199: "UDMA_CRC_Error_Count",
+    }
+    lines = [
+        f"# smartctl -a /dev/{disk}",
+        "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)",
+        "",
+        "SMART overall-health self-assessment test result: PASSED",
+        "",
+        "ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_FAILED RAW_VALUE",
+    ]
+    for number, raw in counted.items():
+        what = (
+            f"{number:3} {names[number]:<23} 0x0012   100   100   000    Old_age   Always       -       {raw}"
+        )
+        lines.append(what)
+    return "\n".join([*lines, ""])
+
+
+def mdstat(array: str, level: str, members: Sequence[str], gone: int) -> str:
+    """/proc/mdstat of one array, the last members of which are gone."""
+    legs = " ".join(f"{name}[{number}]" for number, name in enumerate(members))
+    slots = len(members) + gone
+    state = f"[{slots}/{len(members)}] [{'U' * len(members)}{'_' * gone}]"
+    lines = ["$ cat /proc/mdstat", "Personalities : [raid1] [raid6] [raid5] [raid4] [raid10]"]
+    lines += [f"{array} : active {level} {legs}", f"      976630464 blocks super 1.2 {state}", ""]
+    return "\n".join([*lines, "unused devices: <none>", ""])
+
+
+def memory(scene: Scene, samples: Sequence[Sample], room: float, swap: float) -> str:
+    """`sar -r -S`: a share of the memory that is free or page cache, and the % of the swap used."""
+    total, swap_kb = 32 * 1024 * 1024, 4 * 1024 * 1024
+    held, left = [], []
+    for number in range(1, len(samples) + 1):
+        free, cache = (0.5 * room * total * scene.rng.uniform(0.9, 1.1) for _ in range(2))
+        clock = sar_writer.clock(scene.start + number * scene.step)
+        used = total - free
+        held.append((clock, "", (free, used, 100 * used / total, 500.0, cache, 1.2 * total, 110.0)))
+        gone = swap_kb * swap / 100
+        left.append((clock, "", (swap_kb - gone, gone, swap, 0.0, 0.0)))
+    of_memory = ("kbmemfree", "kbmemused", "%memused", "kbbuffers", "kbcached", "kbcommit", "%commit")
+    of_swap = ("kbswpfree", "kbswpused", "%swpused", "kbswpcad", "%swpcad")
+    sections = [sar_writer.Section(of_memory, tuple(held)), sar_writer.Section(of_swap, tuple(left))]
+    return sar_writer.write(sections, sar_writer.clock(scene.start), "")[0]
+
+
+def pressure(scene: Scene, samples: Sequence[Sample]) -> str:
+    """`sar -q IO`: the share of each sample in which some task waits, and in which none of them runs."""
+    words = ("%sio-10", "%sio-60", "%sio-300", "%sio", "%fio-10", "%fio-60", "%fio-300", "%fio")
+    edges = scene.began + scene.window * np.arange(len(samples) + 1)
+    begun, ended = np.array(scene.waiters.begun), np.array(scene.waiters.ended)
+    order = np.argsort(begun, kind="stable")
+    union = merged(begun[order], ended[order]) if len(order) else (begun, ended)
+    waited = 100 * np.diff(elapsed(*union, edges)) / scene.window
+    rows = []
+    for number, (share, sample) in enumerate(zip(waited.tolist(), samples, strict=True), 1):
+        # a CPU that is at work runs one of the tasks that could
+        idle = 1 - (sample.cpu["%user"] + sample.cpu["%system"]) / 100
+        some, full = min(100.0, share), min(100.0, share) * idle**scene.cpus
+        clock = sar_writer.clock(scene.start + number * scene.step)
+        rows.append((clock, "", (some,) * 4 + (full,) * 4))
+    sections = [sar_writer.Section(words, tuple(rows))]
+    return sar_writer.write(sections, sar_writer.clock(scene.start), "")[0]
 
 
 def kernel_log(day: str, seconds: Sequence[float], lines: Sequence[str]) -> str:

@@ -38,12 +38,13 @@ def rows(log: Log, edges: Floats, step: float, tick: float | None) -> list[Row]:
 
     took = np.where(np.isfinite(ended), ended - begun, 0.0)
     columns: dict[str, Floats] = {}
-    for name in ("read", "write"):
+    for name in ("read", "write", "discard"):
         chosen = table["kind"] == name
         count = total(chosen)
         columns[f"{name}s"] = _whole(count, length, step)
         columns[f"{name}_kb"] = columns[f"{name}s"] * total(chosen, table["size_kb"]) / np.maximum(count, 1)
-        columns[f"{name}_merges"] = _whole(total(chosen, table["merges"]), length, step)
+        if name != "discard":
+            columns[f"{name}_merges"] = _whole(total(chosen, table["merges"]), length, step)
         columns[f"{name}_ms"] = 1000 * total(chosen, took) / np.maximum(count, 1)
     columns["flushes"] = _whole(total(table["is_synced"]), length, step)
     # the flush is most of what a synced write waits for

@@ -11,7 +11,7 @@ from random import Random
 from typing import Literal
 
 Done = Callable[[], None]
-Kind = Literal["read", "write"]
+Kind = Literal["read", "write", "discard"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ class Mark:
             return not self.is_abstention
         if self.truth.sort in ("trouble", "elsewhere"):
             return not self.is_found or self.is_all_clear or self.is_wrong_first
-        return self.is_false_alarm or self.is_wrong_first
+        is_absent_told = bool(self.truth.absent & {*self.wrong})
+        return self.is_false_alarm or self.is_wrong_first or is_absent_told
 
 
 def marked(questions: Iterable[Question]) -> Iterator[Mark]:
@@ -101,6 +102,7 @@ def mark(question: Question) -> Mark:
     claims = [f for f in findings if _role(f) in CLAIMS]
     sure = [f for f in claims if _is_sure(f) and _is_at_least(f, "notice")]
     wrong = [f for f in sure if not _is_so(f, truth)]
+    absent = tuple(f["rule"] for f in findings if f["rule"] in truth.absent and f not in wrong)
     first = findings[0] if findings else None
     return Mark(
         question=question,
@@ -109,7 +111,7 @@ def mark(question: Question) -> Mark:
         said=first["rule"] if first else "",
         named=frozenset(f["rule"] for f in findings if _is_sure(f) and _is_here(f, truth)) & truth.names,
         right=sum(f["rule"] in truth.names and _is_here(f, truth) for f in sure),
-        wrong=tuple(f["rule"] for f in wrong),
+        wrong=(*(f["rule"] for f in wrong), *absent),
         # what is told for information is no claim that something is wrong
         is_wrong_first=first is not None
         and _role(first) in CLAIMS

@@ -28,7 +28,8 @@ def text(scene: Scene, samples: Sequence[Sample]) -> str:
         parts.append(f"$ vmstat {scene.step} {len(samples) + 1}\n" + _vmstat(scene, samples))
     if how.has_paging:
         parts.append(_paging(scene, samples))
-    parts.append(_sar(scene, samples) if how.layout in SAR else _iostat(scene, samples))
+    if how.has_disks:
+        parts.append(_sar(scene, samples) if how.layout in SAR else _iostat(scene, samples))
     whole = "\n".join([*parts, *(made(samples) for made in scene.beside)])
     if how.is_quoted:
         whole = "".join(f"> {line}\n" for line in whole.splitlines())
@@ -132,12 +133,8 @@ def _vmstat(scene: Scene, samples: Sequence[Sample]) -> str:
         )
         cpu = [round(share * sample.cpu[word]) for word in ("%user", "%system", "%iowait", "%steal")]
         grown = memory.swapped + (sample.swap.write_kb - sample.swap.read_kb) * scene.step * number
-        kept = (
-            max(0.0, grown),
-            memory.free * rng.uniform(0.9, 1.1),
-            memory.buffers,
-            memory.cache * rng.uniform(0.97, 1.03),
-        )
+        cache = memory.cache * rng.uniform(0.97, 1.03) if scene.cached is None else scene.cached(number)
+        kept = (max(0.0, grown), memory.free * rng.uniform(0.9, 1.1), memory.buffers, cache)
         cells = (sample.runnable, sample.blocked, *kept, *counted)
         times = (cpu[0], cpu[1], max(0, 100 - sum(cpu)), cpu[2], cpu[3])
         rows.append([*(round(cell) for cell in cells), *times])

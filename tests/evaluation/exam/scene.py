@@ -42,8 +42,14 @@ class Printing:
     has_mdstat: bool
     is_quoted: bool
     is_since_boot_only: bool = False
+    has_disks: bool = True
     kernel: str = ""
     """The release in the banner; that of the layout's time where it is empty."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it prints one latency for reads and writes."""
+        return self.layout in ("X1", "X2", "sar 9", "sar 11", "sar 12")
 
     @classmethod
     def drawn(cls, rng: Random) -> Printing:
@@ -121,6 +127,9 @@ class Scene:
 
     has_waiters: bool = True
     """Whether anybody waits for the I/O."""
+
+    cached: Callable[[int], float] | None = None
+    """The page cache in kB after so many samples, where it grows or shrinks."""
 
     beside: list[Callable[[Sequence[Sample]], str]] = field(default_factory=list)
     """What else is posted, made when the samples are there."""

@@ -25,7 +25,8 @@ def remark(names: str, devices: str = "", also: str = "") -> Truth:
     return Truth("pace", told, frozenset(also.split()) | SYMPTOMS, frozenset(), frozenset(devices.split()))
 
 
-def _post(scene: Scene, text: str) -> None:
+def post(scene: Scene, text: str) -> None:
+    """Post a text beside the samples."""
     scene.beside.append(lambda samples: text)
 
 
@@ -74,7 +75,7 @@ def misaligned(scene: Scene) -> Truth:
     draw = at_random(scene.rng, reads=scene.rng.choice((0.0, 0.2)), sizes=(4.0, 8.0))
     closed(scene.clock, part.submit, scene.rng.randint(4, 24), draw, waiters=scene.waiters)
     scene.printing.has_lsblk = False
-    _post(scene, beside.alignment("sda", "sda1", scene.rng.choice((512, 3584, -1)), spins=True))
+    post(scene, beside.alignment("sda", "sda1", scene.rng.choice((512, 3584, -1)), spins=True))
     return trouble("misaligned-io", "sda sda1", also="true-saturation serialized-commit writeback-burst")
 
 
@@ -88,7 +89,7 @@ def aligned(scene: Scene) -> Truth:
     draw = at_random(scene.rng, reads=0.5, sizes=(4.0, 8.0), span=0.3)
     opened(scene.clock, scene.rng, part.submit, per_s, draw, scene.waiters)
     scene.printing.has_lsblk = False
-    _post(scene, beside.alignment("sda", "sda1", 0 if spins else scene.rng.choice((0, 512)), spins))
+    post(scene, beside.alignment("sda", "sda1", 0 if spins else scene.rng.choice((0, 512)), spins))
     return replace(HEALTHY, also=frozenset({"misaligned-io"}) if not spins else frozenset())
 
 
@@ -100,14 +101,14 @@ def readahead(scene: Scene) -> Truth:
     far = delay(scene.clock, lambda request: usual * scene.rng.lognormvariate(0, 0.1))
     device = scene.disk("volume", scene.rng.choice(("vda", "xvdf")), far)
     closed(scene.clock, device.submit, windows, in_sequence("read", ahead), waiters=scene.waiters)
-    _post(scene, beside.queue(device.name, {"read_ahead_kb": ahead}))
+    post(scene, beside.queue(device.name, {"read_ahead_kb": ahead}))
     return remark("readahead-bound", device.name, "low-concurrency-bound util-false-alarm volume-cap")
 
 
 def readahead_with_room(scene: Scene) -> Truth:
     """A stream that is paced by who takes it, below a setting of its size."""
     truth = backup(scene)
-    _post(scene, beside.queue(min(scene.devices), {"read_ahead_kb": scene.rng.choice((128, 256))}))
+    post(scene, beside.queue(min(scene.devices), {"read_ahead_kb": scene.rng.choice((128, 256))}))
     return truth
 
 
@@ -126,7 +127,7 @@ def cut_stream(scene: Scene) -> Truth:
     closed(scene.clock, device.submit, scene.rng.randint(4, 12), draw, waiters=scene.waiters)
     scene.printing.has_lsblk = True
     settings = {"max_sectors_kb": largest, "max_hw_sectors_kb": 4096, "nomerges": 0}
-    _post(scene, beside.queue(device.name, settings))
+    post(scene, beside.queue(device.name, settings))
     return remark("queue-settings", device.name, "true-saturation writeback-burst volume-cap")
 
 
@@ -135,7 +136,7 @@ def small_requests(scene: Scene) -> Truth:
     scene.printing.has_lsblk = True
     truth = scene.rng.choice((busy_database, light_desktop))(scene)
     settings = {"max_sectors_kb": 128, "max_hw_sectors_kb": 4096, "nomerges": scene.rng.choice((0, 0, 2))}
-    _post(scene, beside.queue(min(scene.devices), settings))
+    post(scene, beside.queue(min(scene.devices), settings))
     return truth
 
 
@@ -144,7 +145,7 @@ def full_file_system(scene: Scene) -> Truth:
     scene.rng.choice((idle, light_desktop))(scene)
     size = scene.rng.randint(2_000_000, 900_000_000)
     full = (f"/dev/{min(scene.devices)}2", "ext4", size, size - scene.rng.randint(0, 60), "/var")
-    _post(scene, beside.df([("/dev/mapper/vg0-root", "xfs", 41_022_688, 12_387_016, "/"), full]))
+    post(scene, beside.df([("/dev/mapper/vg0-root", "xfs", 41_022_688, 12_387_016, "/"), full]))
     return Truth("elsewhere", frozenset({"filesystem-full"}))
 
 
@@ -154,21 +155,21 @@ def roomy_file_system(scene: Scene) -> Truth:
     size = scene.rng.randint(2_000_000, 900_000_000)
     used = int(size * scene.rng.uniform(0.2, 0.9))
     image = ("/dev/loop0", "squashfs", 65_000, 65_000, "/snap/core/1")
-    _post(scene, beside.df([(f"/dev/{min(scene.devices)}2", "ext4", size, used, "/var"), image]))
+    post(scene, beside.df([(f"/dev/{min(scene.devices)}2", "ext4", size, used, "/var"), image]))
     return truth
 
 
 def thin_pool(scene: Scene) -> Truth:
     """A thin pool that is soon full; nothing waits yet."""
     scene.rng.choice((idle, light_desktop))(scene)
-    _post(scene, beside.lvs(scene.rng.uniform(91, 99), scene.rng.uniform(10, 60)))
+    post(scene, beside.lvs(scene.rng.uniform(91, 99), scene.rng.uniform(10, 60)))
     return remark("thin-pool-exhaustion")
 
 
 def roomy_thin_pool(scene: Scene) -> Truth:
     """A pool with room, whose one volume is all mapped."""
     truth = scene.rng.choice((idle, light_desktop, busy_database))(scene)
-    _post(scene, beside.lvs(scene.rng.uniform(20, 85), scene.rng.uniform(5, 60)))
+    post(scene, beside.lvs(scene.rng.uniform(20, 85), scene.rng.uniform(5, 60)))
     return truth
 
 
@@ -199,7 +200,7 @@ def failing_disk(scene: Scene) -> Truth:
     lines = scene.rng.sample(ERRORS, scene.rng.randint(1, 3))
     times = sorted(scene.first_second + scene.step * scene.rng.uniform(begin + 0.1, end) for _ in lines)
     log = beside.kernel_log("Nov 20", times, [line.format(disk=device.name) for line in lines])
-    _post(scene, log)
+    post(scene, log)
     # a host whose one disk stands still stands still, and what piled up meanwhile fills the disk
     also = "hung-io extreme-latency io-standstill true-saturation writeback-burst"
     return trouble("device-errors", device.name, also=also, present="")
@@ -209,7 +210,7 @@ def errors_of_another_day(scene: Scene) -> Truth:
     """A calm disk, and a log with a reset of the day before."""
     truth = scene.rng.choice((busy_database, light_desktop))(scene)
     line = scene.rng.choice(ERRORS[:2]).format(disk=min(scene.devices))
-    _post(scene, beside.kernel_log("Nov 19", [scene.rng.uniform(0, 86400)], [line]))
+    post(scene, beside.kernel_log("Nov 19", [scene.rng.uniform(0, 86400)], [line]))
     return replace(truth, also=frozenset({"device-errors"}))
 
 
@@ -298,15 +299,32 @@ HOUR = 3600
 PER_HOUR = 2
 
 
-def _archive(scene: Scene, level: Callable[[int], float], jobs: Callable[[int], bool]) -> Device:
-    """Days of samples from a midnight on: arrivals at a level of the hour, and a stream while a job runs."""
+def archive(
+    scene: Scene,
+    level: Callable[[int], float],
+    jobs: Callable[[int], bool],
+    slowness: Callable[[int], float] = lambda hour: 1.0,
+) -> Device:
+    """Days of samples from a midnight on: arrivals at a level of the hour, and a stream while a job runs.
+
+    Each request takes `slowness` times as long as usual, which depends on the hour since the first midnight.
+    """
     days = scene.rng.randint(5, 7)
     scene.samples, scene.step, scene.start = 24 * PER_HOUR * days, HOUR // PER_HOUR, 0
-    scene.window = 0.5
+    # counts of an odd length lie on no grid of whole seconds
+    scene.window = scene.rng.uniform(0.45, 0.55)
     how = scene.printing
     how.layout, how.unit, how.has_clock, how.has_first = "X6", "kB", True, False
     how.has_vmstat, how.is_quoted = False, False
-    device = scene.disk(scene.rng.choice(("HDD", "SATA SSD")))
+    kind = scene.rng.choice(("HDD", "SATA SSD"))
+    plain = KINDS[kind].build(scene.clock, scene.rng, scene.rng)
+
+    def below(request: Request, done: Done) -> None:
+        begun = scene.clock.now
+        longer = slowness(int((begun - scene.began) / PER_HOUR / scene.window)) - 1
+        plain(request, lambda: scene.clock.after(longer * (scene.clock.now - begun), done))
+
+    device = scene.disk(kind, below=below)
     small = at_random(scene.rng, reads=0.6, sizes=(4.0, 16.0), span=0.2)
     stream = in_sequence(scene.rng.choice(("read", "write")), 256.0)  # type: ignore[arg-type]
     for hour in range(24 * days):
@@ -335,12 +353,12 @@ def _archive(scene: Scene, level: Callable[[int], float], jobs: Callable[[int], 
 def nightly_job(scene: Scene) -> Truth:
     """A backup, a dump or a check that runs at the same hours of every night."""
     first, long = scene.rng.randint(0, 6), scene.rng.randint(1, 3)
-    device = _archive(scene, lambda hour: 1.0, lambda hour: first <= hour % 24 < first + long)
+    device = archive(scene, lambda hour: 1.0, lambda hour: first <= hour % 24 < first + long)
     return remark("recurring-window", device.name, "latency-above-baseline util-false-alarm")
 
 
 def no_habit(scene: Scene) -> Truth:
     """A working day that rises and falls, and jobs that run when somebody starts them."""
     runs = {scene.rng.randrange(168) for _ in range(6)}
-    _archive(scene, lambda hour: 0.6 + max(0.0, 2 * math.sin((hour - 7) / 12 * math.pi)), runs.__contains__)
+    archive(scene, lambda hour: 0.6 + max(0.0, 2 * math.sin((hour - 7) / 12 * math.pi)), runs.__contains__)
     return HEALTHY

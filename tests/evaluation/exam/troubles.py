@@ -226,9 +226,8 @@ def slow_layer(scene: Scene) -> Truth:
     draw = at_random(scene.rng, reads=scene.rng.choice((0.0, 0.5, 1.0)), sizes=(4.0, 16.0))
     closed(scene.clock, layer.submit, clients, draw, waiters=scene.waiters)
     names = "layer-added-latency throttled-above-device"
-    told = trouble(
-        names, layer.name, present="layer-added-latency", also="low-concurrency-bound true-saturation hung-io"
-    )
+    also = "low-concurrency-bound true-saturation hung-io io-standstill"
+    told = trouble(names, layer.name, present="layer-added-latency", also=also)
     if seconds < scene.samples * scene.window:
         return told
     # in a capture shorter than one request nothing completes: slow and stuck print the same
@@ -252,7 +251,7 @@ def stuck(scene: Scene) -> Truth:
     # nothing completes in any sample: a counter that leaked prints the same rows; and where only the first
     # one shows that it worked, that one may be the report since boot
     open_up_to = {0: 10, 1: 3}.get(latest, 0)
-    return replace(trouble("hung-io", device.name), open_up_to=open_up_to)
+    return replace(trouble("hung-io", device.name, also="io-standstill"), open_up_to=open_up_to)
 
 
 def sick_disk(scene: Scene) -> Truth:
@@ -266,7 +265,7 @@ def sick_disk(scene: Scene) -> Truth:
     draw = at_random(scene.rng, reads=scene.rng.choice((0.0, 0.5, 1.0)), sizes=(4.0, 16.0))
     closed(scene.clock, device.submit, clients, draw, waiters=scene.waiters)
     scene.bystander()
-    also = "true-saturation low-concurrency-bound slow-member"
+    also = "true-saturation low-concurrency-bound slow-member io-standstill"
     return trouble("extreme-latency device-errors hung-io", device.name, present="extreme-latency", also=also)
 
 
@@ -367,7 +366,9 @@ def write_cache_lost(scene: Scene) -> Truth:
         draw = at_random(scene.rng, reads=reads, sizes=(size,))
         opened(scene.clock, scene.rng, device.submit, share * per_s, draw, scene.waiters, spread=0.1)
     scene.bystander()
-    return trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")
+    told = trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")
+    # one latency for reads and writes steps up to twice: a cache, or anything else behind the device
+    return replace(told, open_up_to=LONG) if scene.printing.is_mixed else told
 
 
 def write_cliff(scene: Scene) -> Truth:
@@ -450,7 +451,7 @@ def stall_of_what_is_shared(scene: Scene) -> Truth:
         )
         names.append(device.name)
     told = "common-cause-stall"
-    return trouble(told, " ".join(names), also="hung-io", present="")
+    return trouble(told, " ".join(names), also="hung-io io-standstill", present="")
 
 
 def thermal_throttle(scene: Scene) -> Truth:

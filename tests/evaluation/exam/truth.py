@@ -20,7 +20,8 @@ class Truth:
     `names` are the rules that name it; a report has recall with one of them. `also` are rules that
     are true as well, and count neither way. `present` are rules whose trouble is there for certain, so that
     none of them may be clear on `devices`; an empty `devices` stands for the host. With `open_up_to` samples
-    and fewer an expert leaves the cause open, too, but names the device that waits.
+    and fewer an expert leaves the cause open, too, but names the device that waits. No rule that is `absent`,
+    of whatever role, may speak of the host.
     """
 
     sort: Sort
@@ -29,6 +30,7 @@ class Truth:
     present: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
     open_up_to: int = 0
+    absent: frozenset[str] = frozenset()
 
 
 Mechanism = Callable[[Scene], Truth]

@@ -484,7 +484,7 @@ def _facts(
 def _parallel(series: DeviceSeries, level: Level, at_best: float) -> str:
     """What shows that the device serves several requests at once; empty where nothing does.
 
-    A sentence with the names of values that load_lines.numbers has.
+    A template for `template_values` of load_sentences.py.
     """
     if spindles(series, writes=False) == 1:
         return ""

@@ -118,6 +118,20 @@ def is_felt(series: DeviceSeries, added_ms: float, rate: float = 0.0) -> bool:
     return added_ms >= min(SEEK_MS, CALM * SERVICE[class_of(series)].usual_ms) or rate * added_ms >= 1000
 
 
+LARGE = 3.0
+"""Times the latency at the same load from which a device is told to be slower, however quick (Percona)."""
+
+
+def is_told(series: DeviceSeries, before_ms: float, after_ms: float, rows: Table) -> bool:
+    """Whether a device that became slower at the same load, as `rows` show it, is more than a remark.
+
+    A small change on a device that stays quicker than the fastest class usually is nobody pays for.
+    """
+    size, rate = weighted.ratio(rows, "kb_per_s", "ios_per_s"), weighted.mean(rows, "ios_per_s")
+    is_slow = after_ms >= LARGE * before_ms or after_ms > SERVICE["nvme"].usual(weighted.or_zero(size))
+    return is_slow or is_felt(series, after_ms - before_ms, rate)
+
+
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:
     """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))

@@ -78,7 +78,10 @@ class State:
 
     @cached_property
     def size_kb(self) -> float:
-        """Mean size of a request."""
+        """Mean size of a request; of reads and writes where others discard, which moves nothing."""
+        moved = self.mean("reads_per_s") + self.mean("writes_per_s")
+        if self.kind != "discards" and self.mean("discards_per_s") > 0 and moved > 0:
+            return (self.mean("read_kb_per_s") + self.mean("write_kb_per_s")) / moved
         return _by_requests(self.rows, "size_kb", "ios_per_s")
 
     @cached_property

@@ -30,7 +30,7 @@ from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.model.columns import KEY_COLUMNS
-from iodiag.table.table import Floats, Ints, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Floats, Ints, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 
@@ -131,7 +131,7 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
     runs = _runs(source, data, starts, classes, reasons)
     clocks = [[_clock.parse_line(report.clock) for report in run.reports] for run in runs]
     dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
-    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_half=False)
+    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_am_pm=False)
     if sentence and runs:
         yield ParseNote(source.name, 0, sentence)
     notes: list[ParseNote] = []
@@ -431,7 +431,7 @@ def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleT
         for table in timed.tables:
             tables.setdefault(table.family, []).append(_rows(source, timed, table, is_aware))
     for family, parts in tables.items():
-        yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
+        yield SampleTable(family, in_order_of_lines(stacked_all_columns(parts)))
 
 
 def _rows(source: str, timed: _Timed, table: _Table, is_aware: bool) -> Table:

@@ -15,7 +15,7 @@ from iodiag.formats.front_columns import front_columns
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.table import Column, Floats, Ints, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Column, Floats, Ints, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 
@@ -133,7 +133,7 @@ def tables(export: Export) -> Iterator[SampleTable | Section]:
         for family, rows in _tables(export, part, segment, report).items():
             found.setdefault(family, []).append(rows)
     for family, alike in found.items():
-        yield SampleTable(family, in_order_of_lines(below_each_other(alike)))
+        yield SampleTable(family, in_order_of_lines(stacked_all_columns(alike)))
     yield from _sections(export, parts, segments, reports)
 
 

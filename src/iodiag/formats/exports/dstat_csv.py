@@ -22,7 +22,7 @@ from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account, line_starts, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.model.units import KB_PER_BYTE
-from iodiag.table.table import Floats, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Floats, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
 
@@ -139,7 +139,7 @@ def read(source: Source) -> Iterator[Item]:
         for family, table in rows:
             tables.setdefault(family, []).append(table)
     for family, parts in tables.items():
-        yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
+        yield SampleTable(family, in_order_of_lines(stacked_all_columns(parts)))
     yield from sections
     for run in runs:
         if run.rows and (unknown := run.unknown()):

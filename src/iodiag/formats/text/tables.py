@@ -14,7 +14,7 @@ from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import OF_THE_MOMENT, Timing
 from iodiag.model.capture import ParseNote, SampleTable
-from iodiag.table.table import Bools, Ints, Table, below_each_other, in_order_of_lines
+from iodiag.table.table import Bools, Ints, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -83,7 +83,7 @@ def tables(
                     )
                     text = found.text.line(int(np.searchsorted(found.text.numbers, lacking[0])))
                     yield ParseNote(found.name, lacking[0], reason, text[:200], is_unread=True)
-            yield SampleTable(family, in_order_of_lines(below_each_other(whole)), is_average)
+            yield SampleTable(family, in_order_of_lines(stacked_all_columns(whole)), is_average)
 
 
 def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """A device nears its knee: latency has grown two- to threefold, some throughput is left.
 
 What it detects: requests that take two to three times as long as one alone, or longer while
-throughput still grows with the queue; or two to three requests for every disk of an array.
+throughput still grows with the queue; or, on an array of c known disks, from c + 1 to 2c + 1 requests in
+flight, at which (N + c - 1)/c is two to three.
 
 Why it matters: this is the trade between latency and throughput. A little more load turns it into a
 queue; the ceiling can be told from the latency alone: 1/(I - 1) more throughput at the most.

@@ -1,12 +1,14 @@
 """A device became slower while asking no more of it.
 
-What it detects: a lasting step in latency to twice and more, with the same kind of requests, no higher rate
-and no more of them at a time, and without steal: something behind the device changed. Or two devices and more
-at once that take three times as long as on average since boot for requests of like size, asked for no more,
-with few in flight, where that average was no spindle's.
+What it detects: a lasting step in the mean latency of all requests, with the same kind, size and mix of
+requests, no higher rate and without steal: something behind the device changed. There are no more at a time,
+or the device had time to spare before, so that more of them are what the latency makes of the same rate. Or
+two devices and more at once that take three times as long as on average since boot for requests of like size,
+asked for no more, with few in flight, where that average was no spindle's.
 
 Why it matters: on shared storage it is the first sign of a neighbour, a failed path or a rebuild out of
-sight; on a disk of one's own, of ageing.
+sight; on a disk of one's own, of ageing. Where a layout has one latency for reads and writes, it is all that
+shows of a write cache that is lost.
 
 When it is wrong: locality is not recorded, so that a scan that turned into seeks looks the same. An
 emptied burst bucket and a rebuild have rules of their own. One capture cannot tell a step from the
@@ -19,20 +21,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.load.queueing import Level, level_of, level_samples
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.littles_law import mix_of
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.time_per_kb import ways_of_both
-from iodiag.analysis.states.service_times import SERVICE, class_of, events_per_sample, is_felt
+from iodiag.analysis.measure.time_per_kb import ratio_of, ways_of_both
+from iodiag.analysis.states.service_times import SERVICE, class_of, events_per_sample, is_felt, is_told
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -41,12 +44,31 @@ from iodiag.table.table import Table, stacked
 LIKE_SIZE, LIKE_BYTES = 1.5, 0.2
 """How far sizes (ratio) and shares of read bytes may lie from the usual: what a steady mix scatters by."""
 
+FULL = 0.9
+"""Busy share from which a device has no time to spare."""
 
-class LatencyStep(NamedTuple):
-    """The load before and after the step, and the samples on either side."""
+SAME_SIZE = 1.25
+"""How far the mean sizes before and after may be apart."""
 
-    before: Level
-    after: Level
+
+@dataclass(frozen=True)
+class LatencyStep:
+    """The samples before and after the step, and their mean latencies in ms.
+
+    `at_once` are the requests in flight of each side: while busy, where util tells (`is_while_busy`), else
+    on average.
+    """
+
+    before: Table = field(repr=False)
+    after: Table = field(repr=False)
+    latencies: tuple[float, float]
+    at_once: tuple[float, float]
+    is_while_busy: bool
+
+    @property
+    def ratio(self) -> float:
+        """The latency after over that before."""
+        return self.latencies[1] / self.latencies[0]
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -57,8 +79,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         if len(slower) >= 2 and series.name in slower:
             continue
-        rows = _alike(level_samples(series))
-        least = _least(rows, limits)
+        rows = _alike(series.loaded)
+        least = int(limits.samples)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
             yield _finding(series, step)
@@ -151,78 +173,89 @@ def _of_averages(view: View, slower: Mapping[str, Slower]) -> Finding:
 
 
 def _alike(loaded: Table) -> Table:
-    """The samples with about the usual mix and size of requests."""
-    if not len(loaded):
-        return loaded
+    """The samples of known latency with about the usual mix and size of requests."""
+    rows = loaded[loaded.floats("latency_ms") > 0]
+    if not len(rows):
+        return rows
     with np.errstate(divide="ignore", invalid="ignore"):  # requests without bytes are like none
-        sizes = np.log(loaded.floats("size_kb"))
-        shares = loaded.floats("read_kb_per_s") / loaded.floats("kb_per_s")
+        sizes = np.log(rows.floats("size_kb"))
+        shares = rows.floats("read_kb_per_s") / rows.floats("kb_per_s")
         is_like_size = np.abs(sizes - median(sizes)) <= math.log(LIKE_SIZE)
-    return loaded[is_like_size & ~(np.abs(shares - median(shares)) > LIKE_BYTES)]
-
-
-def _least(rows: Table, limits: Limits) -> int:
-    """How many samples there must be on either side of a step."""
-    length = median(weighted.lengths(rows)) if len(rows) else limits.seconds
-    return max(int(limits.samples), math.ceil(limits.seconds / length))
+    return rows[is_like_size & ~(np.abs(shares - median(shares)) > LIKE_BYTES)]
 
 
 def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
-    costs = np.log(rows.floats("cost_ms"))
+    """The place that splits the samples best, if the latency steps up there and the load does not."""
+    costs = np.log(rows.floats("latency_ms"))
     at = split(costs, least)
-    earlier, later = costs[:at], costs[at:]
-    before, after = median(earlier), median(later)
-    rise = after - before
-    if rise < math.log(limits.ratio):
+    middles = median(costs[:at]), median(costs[at:])
+    apart = np.abs(np.concatenate([costs[:at] - middles[0], costs[at:] - middles[1]]))
+    if middles[1] - middles[0] < max(math.log(limits.ratio), limits.scatter * 1.4826 * median(apart)):
         return None
-    spread = 1.4826 * median(np.abs(np.concatenate([earlier - before, later - after])))
-    if rise < 3 * spread:
-        return None
-    step = LatencyStep(level_of(rows[:at]), level_of(rows[at:]))
-    is_no_more = step.after.rate <= limits.growth * step.before.rate
-    is_no_deeper = step.after.busy_depth <= limits.depth * step.before.busy_depth
-    return step if is_no_more and is_no_deeper else None
+    sides = before, after = rows[:at], rows[at:]
+    first, last = (weighted.mean(side, "busy_depth") for side in sides)
+    is_while_busy = not math.isnan(first + last)
+    if not is_while_busy:
+        first, last = (weighted.mean(side, "depth") for side in sides)
+    step = LatencyStep(before, after, (_latency(before), _latency(after)), (first, last), is_while_busy)
+    size = ratio_of(before, after, "kb_per_s") / ratio_of(before, after, "ios_per_s")
+    is_like = max(size, 1 / size) <= SAME_SIZE and mix_of(before, after).is_like
+    is_no_more = ratio_of(before, after, "ios_per_s") <= limits.growth
+    # what did as much with time to spare is not at its limit: then the queue follows from the latency
+    had_time = weighted.mean(before, "depth") < 1 or (is_while_busy and weighted.mean(before, "util") < FULL)
+    is_no_deeper = last <= limits.depth * first or had_time
+    return step if is_like and is_no_more and is_no_deeper and step.ratio >= limits.ratio else None
+
+
+def _latency(rows: Table) -> float:
+    """Milliseconds of a request, in the mean of all of them."""
+    return float(np.average(rows.floats("latency_ms"), weights=events_per_sample(rows)))
 
 
 def _is_withheld(view: View, step: LatencyStep, limits: Limits) -> bool:
-    cpu = cpu_shares(view.cpu_at(step.after.rows))
+    cpu = cpu_shares(view.cpu_at(step.after))
     return cpu is not None and cpu.steal >= limits.steal
 
 
 def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
-    before, after = step
-    began = after.rows["time"].first()
+    began = step.after["time"].first()
     values: Values = {
         "device": series.name,
-        "before": before.latency_ms,
-        "after": after.latency_ms,
-        "ratio": after.latency_ms / before.latency_ms,
-        "rate_before": before.rate,
-        "rate_after": after.rate,
-        "depth_before": before.busy_depth,
-        "depth_after": after.busy_depth,
+        "before": step.latencies[0],
+        "after": step.latencies[1],
+        "ratio": step.ratio,
+        "rate_before": weighted.mean(step.before, "ios_per_s"),
+        "rate_after": weighted.mean(step.after, "ios_per_s"),
+        "depth_before": step.at_once[0],
+        "depth_after": step.at_once[1],
         "when": f" at {began:%H:%M:%S}" if began else "",
     }
-    rows = stacked([before.rows[-1:], after.rows])
-    added = after.latency_ms - before.latency_ms
-    apart, of_ways = ways_of_both(before.rows, after.rows)
+    rows = stacked([step.before[-1:], step.after])
+    apart, of_ways = ways_of_both(step.before, step.after)
     summary = (
         "{device} became slower{when}: {before} ms before, {after} ms after" + apart + ", at no higher load."
     )
     text = "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart
-    told = "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once"
+    told = "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} "
+    told += "at once while busy" if step.is_while_busy else "in flight on average"
+    is_told_apart = rows.has("write_await_ms") or rows.has("read_await_ms")
+    mixed = "whether reads, writes or both are slower (a write cache that is lost slows writes alone): the "
+    mixed += "capture has one latency for both"
     return RULE.finding(
-        severity="notice" if is_felt(series, added, after.rate) else "info",
+        severity="notice" if is_told(series, *step.latencies, step.after) else "info",
         confidence="low",
-        **scope(after.rows, series.name),
+        **scope(step.after, series.name),
         summary=say(summary, values | of_ways),
         evidence=(
             cite(rows, text, values | of_ways, worst="await_ms"),
             cite(rows, told, values),
             cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
         ),
-        refutes=("requests that turned from sequential to random at that time",),
-        cannot_know=("what stands behind the device: a neighbour, a path, a rebuild or wear",),
+        refutes=("requests that turned from sequential to random, or came in shorter bursts, from then on",),
+        cannot_know=(
+            "what stands behind the device: a neighbour, a path, a rebuild or wear",
+            *(() if is_told_apart else (mixed,)),
+        ),
     )
 
 
@@ -232,11 +265,17 @@ RULE = Rule(
     why="Latency doubled though this host asks for no more than before.",
     remedy=(
         "Ask the storage's or cloud's side what changed at that time: neighbours, failed paths, rebuilds.",
-        "On disks of your own look at SMART data and the kernel's log.",
+        "On disks of your own look at SMART data, the kernel's log, and the battery and the policy of the "
+        "controller's write cache.",
     ),
-    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    needs=Needs(one_of=({"disk": ("await_ms|queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds={
-        "ratio": Threshold(2, "x", "latency after over before", "judgement: a doubling is no noise"),
+        "ratio": Threshold(
+            1.75, "x", "latency after over before", "half of the requests writes that lose a cache: 1.85"
+        ),
+        "scatter": Threshold(
+            3, "deviations", "of the samples that a step exceeds", "judgement: three are no noise"
+        ),
         "growth": Threshold(
             1.1, "x", "most that the rate may have grown", "judgement: more load is a cause of its own"
         ),
@@ -244,7 +283,6 @@ RULE = Rule(
             1.3, "x", "most that the requests at a time may have grown", "judgement: as for the rate"
         ),
         "samples": Threshold(5, "samples", "on either side", "judgement: a level, not a spike"),
-        "seconds": Threshold(30, "s", "on either side", "judgement: a level, not a spike"),
         "times": Threshold(3, "x", "latency over the average since boot", "Percona 2014, as for overload"),
         "few": Threshold(
             4, "requests", "in flight while busy that are no queue", "as true-saturation has it"

@@ -1,7 +1,7 @@
 """More requests arrive than complete: the queue grows from sample to sample.
 
-What it detects: on kernels before 5.0, samples whose depth exceeds rate times latency by a tenth, three
-in a row: the requests that make up the difference have arrived and not completed.
+What it detects: on kernels before 5.0, samples in which rate times latency leaves a tenth of the depth
+unexplained, three in a row: these requests have arrived and not completed.
 
 Why it matters: the means still look bounded while the backlog grows.
 

@@ -22,7 +22,6 @@ import numpy as np
 
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -30,6 +29,9 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table, stacked
 
 LEAST_SAMPLES = 5
+SURE = 1000
+"""Requests on either side that leave no doubt about a share of 30 % of them."""
+
 LEAST_ARRIVING = 50.0
 """Requests per second before merging, below which a share of merges is chance."""
 
@@ -130,7 +132,8 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
         "kb_after": after.kb,
         "times": after.requests / before.requests,
     }
-    points = 2 + (is_sustained(before.rows) and is_sustained(after.rows)) + bool(series.rotational)
+    counted = (part.arriving * weighted.seconds_or_one(part.rows).sum() for part in (before, after))
+    points = 2 + (min(counted) >= SURE) + bool(series.rotational)
     sure = grading.confidence(points, at_most="medium")
     settings: tuple[Evidence, ...] = ()
     if series.device is not None and series.device.scheduler:

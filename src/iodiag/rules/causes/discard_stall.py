@@ -197,7 +197,7 @@ RULE = Rule(
         "ratio": Threshold(2, "x", "latency beside discards over that without", "judgement: double is felt"),
         "chance": Threshold(0.01, "", "share of random splits that do as well", "the usual 1 % level"),
         "samples": Threshold(
-            5, "samples", "with reads or writes on either side", "below it 1 % cannot be reached"
+            3, "samples", "with reads or writes on either side", "3 beside 9: one split of 220 does as well"
         ),
         "discard_ms": Threshold(50, "ms", "latency of a slow discard", "judgement: slower than any seek"),
         "full": Threshold(95, "%", "busy time of a device that discards fill", "judgement: no idle time"),

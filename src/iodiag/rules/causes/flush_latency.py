@@ -130,7 +130,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):
         return None
     points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
-    sure = confidence(points, at_most="high" if is_sustained(rows) else "medium" if is_always else "low")
+    sure = confidence(points, at_most="high" if is_sustained(rows) else "medium")
     cpu = cpu_shares(view.cpu_at(rows))
     is_free = cpu is None or cpu.available >= limits.available
     harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free

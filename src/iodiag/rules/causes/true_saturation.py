@@ -1,18 +1,18 @@
 """A device is past its knee: more queue buys latency, not work.
 
 What it detects: requests that take more than three times as long as one alone, while throughput no longer
-grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card, or
-for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a device
-that is never idle, with three times the latency that a healthy one of its class takes at the most; or large
-requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and
-more on a device that is never idle, for twice what its class takes at the longest or three times what calmer
-samples of it allow for their size. Of four and more, some of them reads, where no column counts who waits,
-twice what any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two
-and more, behind writes of a tenth of that, are told from three samples and 80 % on. Else one sample is
-enough: it counts its requests. What is said is of the direction that waits. Of a stack over one disk the
-lowest full device is told, with what waits above it; of devices that do and wait alike, the one that holds
-most, and none is left out because it falls short of a threshold by less than they differ. Where it completes
-nothing at all in more samples than it is full, that is told first.
+grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card or a
+disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a device that is never
+idle, with three times the latency that a healthy one of its class takes at the most; or large requests of
+which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and more on a
+device that is never idle, for twice what its class takes at the longest or three times what calmer samples of
+it allow for their size. Of four and more, some of them reads, where no column counts who waits, twice what
+any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two and more,
+behind writes of a tenth of that, are told from three samples and 80 % on. Else one sample is enough: it
+counts its requests. What is said is of the direction that waits. Of a stack over one disk the lowest full
+device is told, with what waits above it; of devices that do and wait alike, the one that holds most, and none
+is left out because it falls short of a threshold by less than they differ. Where it completes nothing at all
+in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little

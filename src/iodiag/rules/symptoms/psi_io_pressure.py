@@ -1,13 +1,14 @@
 """Tasks lose time to I/O, by the kernel's own account.
 
 What it detects: pressure stall information that says that some tasks waited for I/O at least 20 % of
-the time, or all of them at least 10 %, in any sample; harm where that is so in a quarter of them.
+the time, or, where more than one is blocked on average, all of them at least 10 %, in any sample; harm where
+that is so in a quarter of them.
 
 Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
 
 When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that is its
 business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks, and a
-notice where they are one or two.
+notice where it is one.
 Asynchronous I/O and waits for a lock behind an I/O are not counted, so that little pressure beside a full
 device means that nobody waits, not that there is no queue.
 

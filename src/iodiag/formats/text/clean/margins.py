@@ -154,8 +154,8 @@ class Unzoned:
         if zoned.keys() == headers.keys():
             return pieces  # what no row has is no zone
         hours = [int(match["hour"]) for match in zoned.values()]
-        has_half = any(match["half"] for match in zoned.values())
-        self.is_of_twelve = not has_half and 1 <= min(hours) <= max(hours) <= 12
+        has_am_pm = any(match["half"] for match in zoned.values())
+        self.is_of_twelve = not has_am_pm and 1 <= min(hours) <= max(hours) <= 12
         result, before, halves = [*pieces], -1, 0
         for n, match in zoned.items():
             hour, now = match["hour"], _seconds_of_half(match)

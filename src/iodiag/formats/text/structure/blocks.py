@@ -211,7 +211,7 @@ class Walk:
     phases: list[str] = field(default_factory=list)
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
-    has_half: bool = False
+    has_am_pm: bool = False
 
     @cached_property
     def _has_hosts(self) -> bool:

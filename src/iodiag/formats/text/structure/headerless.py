@@ -51,7 +51,7 @@ def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
             continue
         averages = _averages(found, run, layout)
         taken.update((*run.lines, *averages))
-        found.has_half |= run.clock_tokens == 2
+        found.has_am_pm |= run.clock_tokens == 2
         first, last = run.lines[0], max(run.lines[-1], *averages, -1) + 1
         block = Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
         above = int(np.searchsorted(found.blocks.first, first)) - 1

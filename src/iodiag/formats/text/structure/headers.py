@@ -56,7 +56,7 @@ def _after_clock(words: tuple[str, ...]) -> Header | None:
     layout = layout_of(words[taken:]) if 0 < taken < len(words) else None
     if layout is None or layout.clock != "row":
         return None
-    return Header(layout, taken, Clock(seconds=seconds, has_half=taken == 2))
+    return Header(layout, taken, Clock(seconds=seconds, has_am_pm=taken == 2))
 
 
 def label_sizes(words: Sequence[str]) -> list[int]:

@@ -78,7 +78,7 @@ def open_header(found: Walk, state: WalkState, index: int, line: str, words: tup
     whole, header_words, used = joined
     layout = whole.layout
     close(found, state, index)
-    found.has_half |= whole.clock is not None and whole.clock.has_half
+    found.has_am_pm |= whole.clock is not None and whole.clock.has_am_pm
     state.table, state.at, state.words = whole, index, header_words
     begins = state.is_new_report or _begins_again(layout, state.seen)
     if layout.clock != "row" and begins:
@@ -164,7 +164,7 @@ def _unknown_section(found: Walk, state: WalkState, index: int, words: tuple[str
     if layout is None:
         return None
     state.unknown_sections += 1
-    return Header(layout, taken, Clock(seconds=seconds, has_half=taken == 2))
+    return Header(layout, taken, Clock(seconds=seconds, has_am_pm=taken == 2))
 
 
 def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:

@@ -283,9 +283,9 @@ def _clock_in(line: str) -> Clock | None:
 
 
 def _is_like(clock: Clock, other: Clock) -> bool:
-    return (clock.has_half, clock.needs_header, clock.day is None) == (
-        other.has_half,
-        other.needs_header,
+    return (clock.has_am_pm, clock.only_above_header, clock.day is None) == (
+        other.has_am_pm,
+        other.only_above_header,
         other.day is None,
     )
 

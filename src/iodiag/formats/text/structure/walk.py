@@ -142,7 +142,9 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         _begin(found, state, index, Origin(0, 0, collector=collector))
         found.classes[index] = CLASS["banner"]
         return True
-    if (clock := _clock.parse_line(line)) and (not clock.needs_header or _heads_report(found, state, index)):
+    if (clock := _clock.parse_line(line)) and (
+        not clock.only_above_header or _heads_report(found, state, index)
+    ):
         _clock_line(found, state, index, clock)
         return True
     if len(line) <= _LONGEST_DECORATION and _DECORATION.fullmatch(line):
