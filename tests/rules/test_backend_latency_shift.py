@@ -61,6 +61,43 @@ def test_a_spike_is_no_step(report_of):
     assert only(report_of(text, rules=[RULE])) is None
 
 
+def since_boot(average, now, devices=("sda", "sdb"), count=3):
+    """A capture whose first report, since boot, has a row of each device."""
+    text = iostat([dict.fromkeys(devices, average)] + [dict.fromkeys(devices, now)] * count)
+    banner, _, rest = text.partition("11/20/26 13:00:00\n")
+    _, _, rows = rest.partition("11/20/26 13:00:01\n")
+    return f"{banner}11/20/26 13:00:00\n{rows}"
+
+
+AVERAGE = {"r/s": 95.3, "rkB/s": 10483.0, "r_await": 2.2, "w/s": 640.7, "wkB/s": 6407.0, "w_await": 0.6}
+AVERAGE |= {"aqu-sz": 0.59, "%util": 41.7}
+NOW = {"r/s": 160.0, "rkB/s": 16000.0, "r_await": 10.0, "w/s": 120.0, "wkB/s": 960.0, "w_await": 0.8}
+NOW |= {"aqu-sz": 1.7, "%util": 78.0}
+
+
+@pytest.mark.parametrize(
+    ("average", "now", "devices", "is_told"),
+    [
+        ({}, {}, ("sda", "sdb"), True),
+        ({}, {}, ("sda",), False),
+        ({}, {"r_await": 5.0}, ("sda", "sdb"), False),
+        ({}, {"rkB/s": 2560.0}, ("sda", "sdb"), False),
+        ({}, {"w/s": 900.0, "wkB/s": 9000.0}, ("sda", "sdb"), False),
+        ({}, {"aqu-sz": 6.0}, ("sda", "sdb"), False),
+        ({"r_await": 9.0}, {"r_await": 30.0}, ("sda", "sdb"), False),
+        ({}, {"r/s": 8.0, "rkB/s": 800.0}, ("sda", "sdb"), False),
+    ],
+    ids=["slower", "one device", "a little", "other sizes", "more asked", "a queue", "a spindle", "few"],
+)
+def test_devices_that_are_slower_than_on_average_since_boot(report_of, average, now, devices, is_told):
+    finding = only(report_of(since_boot(AVERAGE | average, NOW | now, devices), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if is_told:
+        assert (finding.severity, finding.confidence) == ("notice", "low")
+        assert finding.devices == ("sda", "sdb")
+        assert "reads of 100 kB take 10 ms, and 2.20 ms on average since boot" in finding.summary
+
+
 def of_both(wait, rate=80.0, reads=0.5, util=None):
     """Reads and writes of 8 kB that share one latency, as sar and older iostat print it."""
     row = {"tps": rate, "rkB/s": 8 * rate * reads, "wkB/s": 8 * rate * (1 - reads), "areq-sz": 8.0}

@@ -87,6 +87,44 @@ def test_a_load_average_alone_is_weak(report_of):
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
+def queue_of(loads, run_queue=4, blocked=1, cpus=8):
+    text = f"Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t({cpus} CPU)\n\n"
+    text += "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    rows = (
+        f"13:{n:02}:00 {run_queue} 900 {load:.2f} 9.00 5.00 {blocked}\n" for n, load in enumerate(loads, 1)
+    )
+    return text + "".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("loads", "options", "severity"),
+    [
+        ([3, 3, 26, 40, 52, 60, 66, 70, 71, 72], {}, "warning"),
+        ([20] * 10, {}, "notice"),
+        ([80 * 0.9**n for n in range(10)], {}, "warning"),
+        ([80] * 4 + [5] * 6, {}, None),
+        ([100 * 0.368**n + 5 for n in range(4)] * 2, {}, None),
+        ([66, 65, 66, 65, 66, 65], {"run_queue": 60}, None),
+        ([20] * 10, {"cpus": 32}, None),
+    ],
+    ids=["grows", "a few", "falls slowly", "four samples", "decays", "runnable", "fewer than CPUs"],
+)
+def test_a_load_average_beyond_all_tasks_that_are_counted_is_told(report_of, loads, options, severity):
+    finding = only(report_of(queue_of(loads, **options), rules=[RULE]))
+    assert (finding and finding.severity) == severity
+    if finding:
+        assert finding.confidence == "medium"
+        assert "sleep uninterruptibly and are not counted as waiting for I/O" in finding.summary
+
+
+def test_a_load_average_that_only_falls_counts_nobody(report_of):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    text += "".join(
+        f"13:{n // 6:02}:{n % 6}0 1 900 {300 * 0.8465**n:.2f} 9.00 5.00 0\n" for n in range(1, 19)
+    )
+    assert only(report_of(text, rules=[RULE])) is None
+
+
 def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(report_of):
     text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
     text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"

@@ -364,3 +364,36 @@ def test_a_layer_that_waits_names_the_only_disk_that_moves_its_bytes(report_of):
     assert "dm-4 takes up to 2.6 s" in finding.summary
     assert "with 3,250.0 in flight while busy" in finding.summary
     assert "sdq carries these bytes in 110 requests/s of 80.0 kB, which take 82 ms each" in finding.summary
+
+
+def one_at_a_time(rate, wait, **columns):
+    return load(rate, wait, size=6, reads=0, util=rate * wait / 10) | columns
+
+
+@pytest.mark.parametrize(
+    ("slow", "others", "told"),
+    [
+        (one_at_a_time(4, 90), one_at_a_time(15, 9), ("notice", "low")),
+        (one_at_a_time(12, 80), one_at_a_time(15, 9), ("notice", "medium")),
+        (one_at_a_time(4, 90), one_at_a_time(15, 60), None),
+        (one_at_a_time(1, 90), one_at_a_time(15, 9), None),
+        (one_at_a_time(4, 30), one_at_a_time(15, 9), None),
+        (load(4, 90, size=6, reads=0, util=20.0), one_at_a_time(15, 9), None),
+        (one_at_a_time(4, 90), load(15, 9, size=6, util=13.5), None),
+        (one_at_a_time(4, 90) | {"f/s": 4.0, "f_await": 60.0}, one_at_a_time(15, 9), None),
+    ],
+    ids=["slow once", "more", "slow always", "seldom", "as a disk", "a queue", "quick reads", "flushes"],
+)
+def test_one_request_alone_that_takes_long_at_times_is_told(report_of, slow, others, told):
+    finding = found(report_of, [others, slow, others, others])
+    assert (finding and (finding.severity, finding.confidence)) == told
+    if finding:
+        assert "no queue explains it, in 1 of 4 samples; at other times it takes 9 ms" in finding.summary
+        assert any("--fdatasync=1" in command for command in finding.confirm)
+
+
+def test_what_stands_on_a_disk_that_is_slow_alone_is_no_second_device(report_of):
+    rows = [{"sda": one_at_a_time(15, 9), "dm-0": one_at_a_time(15, 9)}] * 3
+    rows.insert(1, {"sda": one_at_a_time(4, 90), "dm-0": one_at_a_time(6, 60)})
+    finding = only(report_of(iostat(rows), rules=[RULE]))
+    assert finding.devices[0] == "sda"

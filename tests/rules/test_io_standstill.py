@@ -54,6 +54,41 @@ def test_a_host_that_moves_nothing_while_somebody_waits(run, rows, expected):
     assert told(run(vmstat(rows))) == expected
 
 
+CROWD = {"b": 20, "in": 100, "cs": 50}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([CROWD] * 3, [("critical", "medium")]),
+        ([CROWD | {"b": 20 + n} for n in range(6)], [("critical", "medium")]),
+        ([CROWD | {"b": 20, "wa": 98}] * 3, [("critical", "medium")]),
+        ([CROWD | {"b": 20 - 3 * n} for n in range(4)], ["undetermined"]),
+        ([CROWD | {"us": 30}] * 4, ["undetermined"]),
+        ([CROWD] * 3 + [CROWD | {"bi": 4000}], ["undetermined"]),
+        ([CROWD | {"b": 3}] * 8, ["undetermined"]),
+        ([CROWD | {"b": 2}] * 8, ["clear"]),
+        ([CROWD | {"bi": 4000}] * 8, ["clear"]),
+    ],
+    ids=["still", "grows", "waits", "shrinks", "works", "moves", "few", "habit", "busy"],
+)
+def test_a_crowd_that_waits_before_the_capture_begins_while_nothing_moves(run, rows, expected):
+    report = run(vmstat(rows))
+    assert told(report) == expected
+    assert all("from before the capture to its end" in found.summary for found in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"),
+    [([300, 310, 305] * 4, "critical"), ([300, 310, 305] * 2, "warning"), ([300, 100, 500] * 4, "warning")],
+    ids=["steady", "briefly", "by turns"],
+)
+def test_three_samples_that_end_a_steady_load_stand_still_now(run, before, severity):
+    rows = [MOVES | {"bo": 1000 * mb} for mb in before]
+    assert told(run(vmstat([*rows, *[STILL] * 3]))) == [(severity, "high")]
+    assert told(run(vmstat([*rows, *[STILL] * 3, MOVES]))) == [("warning", "high")]
+
+
 @pytest.mark.parametrize(
     ("row", "cpu", "expected"),
     [

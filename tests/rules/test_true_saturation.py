@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from writers.captures import iostat, vmstat
+from writers.captures import banner, iostat, vmstat
 from writers.loads import array, load, lsblk
 
 RULE = "true-saturation"
@@ -496,6 +496,29 @@ def test_a_device_that_several_wait_for_is_full_without_a_baseline(run, row, cpu
     assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
 
 
+NEVER_IDLE = load(150, 40, size=64, reads=0.2)
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "severity"),
+    [
+        (NEVER_IDLE, None, "warning"),
+        (NEVER_IDLE, {"%user": 30.0, "%iowait": 68.0, "%idle": 2.0}, "warning"),
+        (NEVER_IDLE, {"%user": 3.0, "%iowait": 3.0, "%idle": 94.0}, None),
+        (load(150, 40, size=64, reads=0.0), None, None),
+        (load(150, 40, size=64, reads=0.2, util=85.0), None, None),
+        (load(75, 40, size=64, reads=0.2), None, None),
+        (load(250, 20, size=64, reads=0.2), None, None),
+        (load(180, 28, size=512), None, None),
+    ],
+    ids=["no CPU", "no idle CPU", "idle CPUs", "writeback", "idle time", "no queue", "a disk's", "a stream"],
+)
+def test_long_for_every_class_in_a_queue_is_full_or_slow(run, row, cpu, severity):
+    report = run(iostat([{"sda": row}] * 2, cpu, cpus=1))
+    assert [(f.severity, f.confidence) for f in found(report)] == ([(severity, "medium")] if severity else [])
+    assert all("is full, or slow: " in f.summary for f in found(report))
+
+
 @pytest.mark.parametrize(
     ("calm", "is_full"),
     [
@@ -637,3 +660,58 @@ def test_a_rate_that_stays_under_a_deep_queue_is_a_ceiling(run, rates, is_flat):
 def test_of_a_saturated_guest_s_volume_its_limits_are_asked_first(run, device, is_first):
     (finding,) = found(run(iostat([{device: load(140, 450)}] * 20)))
     assert ("IOPS and throughput limits and the burst credit" in finding.remedy[0]) is is_first
+
+
+def hidden(wait=37.0, quick=1.5, util=88.0, rate=70.0, **columns):
+    writes = 3 * rate
+    depth = (rate * wait + writes * quick) / 1000
+    row = {
+        "r/s": rate,
+        "rkB/s": 60 * rate,
+        "r_await": wait,
+        "w/s": writes,
+        "wkB/s": 15000.0,
+        "w_await": quick,
+    }
+    return row | {"aqu-sz": depth, "%util": util} | columns
+
+
+@pytest.mark.parametrize(
+    ("rows", "context", "severity"),
+    [
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [], "notice"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [lsblk(("sda", True))], "warning"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [vmstat([{"b": 3, "bo": 15000}] * 3)], "warning"),
+        ([hidden(rate=rate) for rate in (66, 72, 70)], [vmstat([{"b": 0, "bo": 15000}] * 3)], None),
+        ([hidden(rate=rate) for rate in (66, 72)], [], None),
+        ([hidden(rate=rate, quick=6) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, util=70) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, wait=28) for rate in (66, 72, 70)], [], None),
+        ([hidden(rate=rate, wait=60) for rate in (22, 24, 23)], [], None),
+        ([hidden()] * 3, [], None),
+    ],
+    ids=[
+        "reads wait",
+        "it spins",
+        "tasks wait",
+        "nobody waits",
+        "two samples",
+        "slow writes",
+        "idle time",
+        "as a disk",
+        "few",
+        "a cap",
+    ],
+)
+def test_reads_that_quick_writes_hide_in_the_mean_are_told(run, rows, context, severity):
+    report = run(iostat([{"sda": row} for row in rows]), *context)
+    assert [f.severity for f in found(report)] == ([severity] if severity else [])
+    assert all("behind writes that a cache takes" in f.summary for f in found(report))
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, ("notice", "low")), (2, ("warning", "medium"))])
+def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, count, told):
+    rows = "Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsda 30.17 120.31 1931 7702 40.00 6.02 98.41\n\n"
+    report = run(banner() + rows * count)
+    assert [(f.severity, f.confidence) for f in found(report)] == [told]
+    assert (report.verdict.state == "unknown") == (count == 1)

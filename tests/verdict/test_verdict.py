@@ -16,7 +16,7 @@ from iodiag.model.report import Report
 from iodiag.verdict.health import shown_health
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
-from writers.captures import iostat, vmstat
+from writers.captures import iostat, sar_d, vmstat
 from writers.loads import load, lsblk
 
 CALM = load(200, 0.6, size=8)
@@ -1019,3 +1019,28 @@ def test_a_volume_of_zfs_has_the_class_of_no_flash():
     row = {"r/s": 90.0, "rkB/s": 43900.0, "r_await": 10.7, "aqu-sz": 1.0, "%util": 92.0}
     view = view_of(iostat([{"sda": row, "zd48": row}]), lsblk(("sda", True), ("zd48", False)))
     assert [view.series(name).rotational for name in ("sda", "zd48")] == [True, None]
+
+
+@pytest.mark.parametrize(
+    "used", [{"tps": 60.0, "rkB/s": 480.0, "areq-sz": 8.0, "await": 0.2, "%util": 1.2}, {}]
+)
+def test_a_device_of_which_no_sample_can_be_true_is_not_healthy(used):
+    broken = {"tps": 2.0**64 / 5, "rkB/s": 2.0**32 / 5, "%util": 0.08}
+    report = report_of(sar_d([{"sda": used, "sdb": broken, "sdc": broken}]))
+    assert report.verdict.state == "unknown"
+    assert "nothing is known of sdb, sdc: a value beyond any device: a counter ran back" in report.headline
+    assert "no device had any I/O" not in report.headline
+    assert "Nothing at the disks" not in report.to_markdown()
+
+
+def test_a_sample_that_cannot_be_true_among_others_leaves_a_device_healthy():
+    used = {"tps": 60.0, "rkB/s": 480.0, "areq-sz": 8.0, "await": 0.2, "aqu-sz": 0.01, "%util": 1.2}
+    broken = {"sda": used, "sdb": {"tps": 2.0**64 / 5, "rkB/s": 2.0**32 / 5, "%util": 0.08}}
+    assert state_of(sar_d([*[{"sda": used, "sdb": used}] * 5, broken])) == "healthy"
+
+
+def test_how_sure_a_symptom_is_says_nothing_of_its_cause():
+    moves, still = {"bo": 300000, "us": 5}, {"bo": 0, "b": 1, "us": 3}
+    report = report_of(vmstat([moves] * 12 + [still] * 3))
+    assert (report.verdict.state, report.verdict.confidence) == ("open", "high")
+    assert "high confidence that it is so; its cause is open" in report.to_markdown()

@@ -106,8 +106,10 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         when = finding_sections.window(report, lead, total)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
-        meaning = wording.CONFIDENCE_MEANING[lead.confidence]
-        yield "How sure", (Span(f"{lead.confidence} confidence: {meaning}"),)
+        sure = f"{lead.confidence} confidence: {wording.CONFIDENCE_MEANING[lead.confidence]}"
+        if report.verdict is not None and report.verdict.state == "open" and lead.role == "symptom":
+            sure = f"{lead.confidence} confidence that it is so; its cause is open"
+        yield "How sure", (Span(sure),)
     if lead is None or not (worst or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))

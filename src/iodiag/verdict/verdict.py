@@ -144,7 +144,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if suspects or noted:
         return _open(noted, suspects, views)
     kinds = {one for _, _, one in seen}
-    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
+    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
     if is_calm and not any(somebody_waits(view) for view in views):
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
@@ -486,6 +486,15 @@ def _devices_without_samples(view: View) -> list[str]:
     return [name for name in worked if view.series(view.topology.canonical(name)) is None]
 
 
+def _unusable(views: Sequence[View]) -> dict[str, str]:
+    """Why each device of which no sample can be true was left out: of these nothing is known."""
+    left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
+    reasons = [
+        (view, *one) for view, rows in left_out for one in zip(rows["device"], rows["anomaly"], strict=True)
+    ]
+    return {name: reason for view, name, reason in reasons if view.series(name) is None}
+
+
 def _calm_clause(views: Sequence[View]) -> str:
     """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
     left = [
@@ -493,6 +502,8 @@ def _calm_clause(views: Sequence[View]) -> str:
     ]
     if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
         return ""
+    if not left and (unusable := _unusable(views)):
+        return _beside_unusable(views, unusable)
     if not left and (few := [one for view in views for one in view.devices if has_traffic(one)]):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
@@ -505,6 +516,19 @@ def _calm_clause(views: Sequence[View]) -> str:
     if is_nobody and not any(view.devices for view in views):
         return f"{nobody_waits(views[0])}; {_of_all_disks(views)}"
     return ""
+
+
+def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
+    """What is known of the device that did most, and of how many others nothing is, and why."""
+    used = [one for view in views for one in view.devices if has_traffic(one)]
+    names = [*unusable]
+    values: Values = {"names": ", ".join(names[:SHOWN]) + _more(len(names) - SHOWN)}
+    text = "nothing is known of {names}: " + " and ".join(dict.fromkeys(unusable.values()))
+    if used:
+        first = max(used, key=lambda one: _busiest(one).requests)
+        values |= {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
+        text = "{name} shows no trouble ({what}); " + text
+    return say(text, values)
 
 
 def _of_all_disks(views: Sequence[View]) -> str:

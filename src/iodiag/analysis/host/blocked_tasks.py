@@ -53,6 +53,13 @@ def do_several_wait(view: View, rows: Table) -> bool:
     return waited / 100 * (view.cpus or 1) > 1
 
 
+def is_wait_unknown(view: View, rows: Table) -> bool:
+    """Whether no column counts who waits during `rows`: no tasks, and no idle time of CPUs either."""
+    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    has_time = cpu is not None and weighted.mean(cpu, "idle_pct", "cpu") >= HAS_TIME_PCT
+    return blocked(view, rows) is None and not has_time
+
+
 SEVERAL = 2.0
 """Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
 

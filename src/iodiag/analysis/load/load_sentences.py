@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, pressure, rows_at
+from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import JudgedLevel, slower_above
@@ -148,7 +148,7 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
             "about {inflation:.1f} times as long as alone"
         )
         yield cite(rows, text, values, worst="queue_depth")
-    elif load.basis == "class":
+    elif load.basis in ("class", "either", "reads"):
         text = (
             "{latency:ms} with {depth} in flight is {inflation:.1f} times the longest time that a "
             "healthy device ({class}) needs for a single request"
@@ -237,6 +237,9 @@ def waiters(view: View, load: JudgedLevel) -> Iterator[Evidence]:
             )
         else:
             yield cite(rows, "only {blocked:.1f} tasks were blocked on I/O", values, weighs="against")
+    elif is_wait_unknown(view, load.level.rows):
+        for fact in view.facts_of("uptime")[:1]:
+            yield cite_fact(fact, weighs="context")
     some = pressure(view, load.level.rows, "some")
     if some is not None:
         rows, mean = some

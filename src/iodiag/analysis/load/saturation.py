@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.blocked_tasks import do_several_wait
+from iodiag.analysis.host.blocked_tasks import SEVERAL, do_several_wait, is_unfelt, is_wait_unknown
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -70,10 +70,21 @@ request alone; there was never a second request; a few requests took long, which
 latency is that of an unloaded device of its class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal[
-    "measured", "least seen", "spindles", "class", "calmer", "queue", "throughput", "speed", "none"
+    "measured",
+    "least seen",
+    "spindles",
+    "class",
+    "calmer",
+    "either",
+    "reads",
+    "queue",
+    "throughput",
+    "speed",
+    "none",
 ]
-"""What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
-that a deeper one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
+"""What an inflation is taken against; or that it is too long for every class, in line or not; or that reads
+wait behind quick writes; or that the queue is longer than any of its class takes at once; or that a deeper
+one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -552,7 +563,7 @@ def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
     for requests in (level.direction_load, level.whole):
         inflation = requests.latency_ms / _usual_ms(series, requests)
         basis = _over(view, series, level, requests, inflation, limits)
-        if basis == "class" and (slow := _slow_itself(series, requests, limits)):
+        if basis in ("class", "either", "reads") and (slow := _slow_itself(series, requests, limits)):
             return load._replace(reason=slow)
         calmer = None
         if basis is None and (calmer := _calmer(view, series, level, requests, limits)) is not None:
@@ -560,7 +571,8 @@ def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
-            return load._replace(slowest=requests if basis in ("class", "calmer") else level.whole)
+            is_of_all = basis in ("queue", "speed")
+            return load._replace(slowest=level.whole if is_of_all else requests)
     return None
 
 
@@ -612,8 +624,13 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
-    if inflation > limits.calm_inflation and _is_waited_for(view, series, level, depth, limits):
-        return "class"
+    if inflation > limits.calm_inflation and _has_queue(series, level, depth, limits):
+        if do_several_wait(view, level.rows):
+            return "class"
+        if _is_full_or_slow(view, series, level, requests, limits):
+            return "either"
+    if inflation > limits.calm_inflation and _do_reads_wait(view, series, level, requests, depth, limits):
+        return "reads"
     # of a known class: it moves what such devices do, with more in flight than a controller takes
     is_long = is_full and depth >= limits.burst_depth
     moved = served_rate(series, level, requests) * requests.size_kb
@@ -629,11 +646,45 @@ def _over(
     return "speed" if is_long and is_swift and requests.latency_ms > most else None
 
 
-def _is_waited_for(view: View, series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
-    """Whether a device that may seek has no idle time, and a queue while several tasks wait for I/O."""
+def _has_queue(series: DeviceSeries, level: Level, depth: float, limits: Limits) -> bool:
+    """Whether a device that may seek has no idle time, and a queue."""
     may_seek = class_of(series) not in ("nvme", "solid")
-    is_queue = level.util >= NEVER_IDLE and depth >= limits.parallel_depth
-    return may_seek and is_queue and do_several_wait(view, level.rows)
+    return may_seek and level.util >= NEVER_IDLE and depth >= limits.parallel_depth
+
+
+def _is_full_or_slow(
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, limits: Limits
+) -> bool:
+    """Whether what is read waits for twice as long as any class takes alone, and nothing counts who waits.
+
+    What serves one at a time has a line then, and what serves them at once is slow; a stream has its rate.
+    """
+    usual = max(_usual_ms(series, requests), SERVICE["spinning"].usual(requests.size_kb))
+    is_long = requests.latency_ms > limits.calm_inflation * usual
+    is_stream = requests.rate * requests.size_kb >= streams_kb(series)
+    return is_long and not is_stream and level.direction != "writes" and is_wait_unknown(view, level.rows)
+
+
+def _do_reads_wait(
+    view: View, series: DeviceSeries, level: Level, requests: DirectionLoad, depth: float, limits: Limits
+) -> bool:
+    """Whether reads of a device that may spin wait in line, behind writes that a cache takes at once.
+
+    A flat rate is a cap's, and nobody waits for those of a scrub where it is counted.
+    """
+    quick = min((way.latency_ms for way in level.ways), default=math.nan)
+    is_apart = requests.direction == "reads" and requests.latency_ms >= CACHED * quick
+    is_queue = level.util >= NEARLY_FULL and depth >= SEVERAL and requests.rate >= LEAST_READS
+    rates, late = series.loaded.floats("ios_per_s"), series.loaded.floats("read_await_ms")
+    is_late = (late >= requests.latency_ms / 2) & (series.loaded.floats("util") >= NEARLY_FULL)
+    is_flat = np.std(rates) <= FLAT_RATE * np.mean(rates)
+    is_lasting = is_late.sum() >= limits.lasting and not is_flat and not is_unfelt(view, level.rows)
+    return bool(is_apart and is_queue and is_lasting and class_of(series) in ("spinning", "unknown"))
+
+
+CACHED, NEARLY_FULL, LEAST_READS, FLAT_RATE = 10.0, 0.8, 25.0, 0.01
+"""Times what a write takes that a read does, where a cache takes the writes; the busy share of hardly any
+idle time; reads per second that somebody may wait for; and the spread of a rate that a cap holds."""
 
 
 def _calmer(
@@ -645,7 +696,8 @@ def _calmer(
     """
     depth = requests.depth * level.busy_depth / level.depth
     usual = _usual_ms(series, requests)
-    if requests.latency_ms <= usual or not _is_waited_for(view, series, level, depth, limits):
+    is_queue = _has_queue(series, level, depth, limits)
+    if requests.latency_ms <= usual or not is_queue or not do_several_wait(view, level.rows):
         return None
     rows = level_samples(series)
     tenths = rows.floats("kind") % 100 % 11

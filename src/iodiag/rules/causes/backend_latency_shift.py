@@ -2,7 +2,9 @@
 
 What it detects: a lasting step in the mean latency of all requests, with the same kind, size and mix of
 requests, no higher rate and without steal: something behind the device changed. There are no more at a time,
-or the device had time to spare before, so that more of them are what the latency makes of the same rate.
+or the device had time to spare before, so that more of them are what the latency makes of the same rate. Or
+two devices and more at once that take three times as long as on average since boot for requests of like size,
+asked for no more, with few in flight, where that average was no spindle's.
 
 Why it matters: on shared storage it is the first sign of a neighbour, a failed path or a rebuild out of
 sight; on a disk of one's own, of ageing. Where a layout has one latency for reads and writes, it is all that
@@ -18,11 +20,13 @@ References: Perseus (FAST 2023) on fail-slow devices; E. S. Page 1954 on cumulat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
@@ -31,7 +35,7 @@ from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.measure.littles_law import mix_of
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import ratio_of, ways_of_both
-from iodiag.analysis.states.service_times import events_per_sample, is_told
+from iodiag.analysis.states.service_times import SERVICE, class_of, events_per_sample, is_felt, is_told
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -69,7 +73,12 @@ class LatencyStep:
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose latency stepped up."""
+    slower = _slower_than_since_boot(view, limits)
+    if len(slower) >= 2:
+        yield _of_averages(view, slower)
     for series in view.devices:
+        if len(slower) >= 2 and series.name in slower:
+            continue
         rows = _alike(series.loaded)
         least = int(limits.samples)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
@@ -79,6 +88,88 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.clear("no lasting step in latency at the same load", series.name)
         else:
             yield RULE.undetermined("too few samples under the same load show a step", series.name)
+
+
+class Slower(NamedTuple):
+    """A direction of a device that takes far longer than on average since boot: both tables, and numbers."""
+
+    samples: Table
+    since_boot: Table
+    values: Values
+
+
+def _slower_than_since_boot(view: View, limits: Limits) -> dict[str, Slower]:
+    """The devices, one of each stack, that are far slower than on average since boot, asked for no more.
+
+    Where that average was a spindle's, a locality that no column records explains as much.
+    """
+    old = view.since_boot.get("disk")
+    if old is None or "disk" in view.average_only:
+        return {}
+    names = np.array([view.topology.canonical(name) for name in old["device"]], dtype=object)
+    found = {}
+    for series in view.devices:
+        rows = old[names == series.name]
+        told = [_slower(series, rows, way, limits) for way in ("read", "write") if len(rows) == 1]
+        if known := [values for values in told if values is not None]:
+            found[series.name] = Slower(series.samples, rows, max(known, key=lambda values: values["ratio"]))
+    return {series.name: slower for series, slower, _ in once_per_stack(view, found)}
+
+
+def _slower(series: DeviceSeries, old: Table, way: str, limits: Limits) -> Values | None:
+    rows = series.samples
+    columns = (f"{way}s_per_s", f"{way}_kb_per_s", f"{way}_await_ms")
+    rate, kb, now = (weighted.mean(rows, name) for name in columns)
+    old_rate, old_kb, before = (float(old.floats(name)[0]) for name in columns)
+    total, old_total = (
+        sum(weighted.or_zero(weighted.mean(part, f"{name}s_per_s")) for name in ("read", "write"))
+        for part in (rows, old)
+    )
+    at_once = weighted.ratio(rows, "depth", "util")
+    if not (before > 0 and old_rate > 0 and rate > 0 and total <= old_total and at_once < limits.few):
+        return None
+    size, old_size = kb / rate, old_kb / old_rate
+    is_like = max(size, old_size) <= LIKE_SIZE * min(size, old_size)
+    is_seekless = class_of(series) != "spinning" and before <= SERVICE["network"].usual(old_size)
+    is_slow = now >= limits.times * before and is_felt(series, now - before, rate)
+    counted = float(np.nansum(events_per_sample(rows, f"{way}s_per_s")))
+    if not (is_like and is_seekless and is_slow and counted >= limits.requests):
+        return None
+    values: Values = {"device": series.name, "way": way, "size": size, "now": now, "before": before}
+    return values | {"ratio": now / before, "total": total, "old": old_total, "at_once": at_once}
+
+
+def _of_averages(view: View, slower: Mapping[str, Slower]) -> Finding:
+    """One finding of all devices that are slower than on average since boot at the same time."""
+    most = max(slower.values(), key=lambda one: one.values["ratio"])
+    text = "{device}: {way}s of {size:.0f} kB take {now:ms}, and {before:ms} on average since boot, at "
+    text += "{total:.0f} requests/s against {old:.0f}, with {at_once} in flight while busy"
+    several = "At least {count} devices are slower than their own average since boot, asked for no more: "
+    rows = stacked([one.samples for one in slower.values()])
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        **scope(rows, *slower),
+        summary=say(
+            several + text + ": what is behind them, not the host's queue.",
+            most.values | {"count": len(slower)},
+        ),
+        evidence=tuple(
+            item
+            for one in slower.values()
+            for item in (
+                cite(one.samples, text, one.values, worst=f"{one.values['way']}_await_ms"),
+                cite(
+                    one.since_boot,
+                    "{device}: the average since boot is {before:ms}",
+                    one.values,
+                    weighs="context",
+                ),
+            )
+        ),
+        refutes=("requests that the cache of the storage no longer holds",),
+        cannot_know=("what stands behind the devices, and since when it is slower",),
+    )
 
 
 def _alike(loaded: Table) -> Table:
@@ -192,6 +283,13 @@ RULE = Rule(
             1.3, "x", "most that the requests at a time may have grown", "judgement: as for the rate"
         ),
         "samples": Threshold(5, "samples", "on either side", "judgement: a level, not a spike"),
+        "times": Threshold(3, "x", "latency over the average since boot", "Percona 2014, as for overload"),
+        "few": Threshold(
+            4, "requests", "in flight while busy that are no queue", "as true-saturation has it"
+        ),
+        "requests": Threshold(
+            50, "requests", "of a direction whose mean is held against it", "a mean known to 14 %"
+        ),
         "steal": Threshold(2, "%", "steal that explains it", "judgement: any steal reaches latencies"),
     },
     confirm=("dmesg -T", "multipath -ll", "smartctl -x /dev/DEVICE"),

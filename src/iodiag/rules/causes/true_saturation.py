@@ -1,16 +1,18 @@
 """A device is past its knee: more queue buys latency, not work.
 
-What it detects: requests that take more than three times as long as one alone, while throughput no
-longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
-card or a disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a
-device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
-large requests of which a queue twice as long moves no more kB; or, while several tasks are seen to wait,
-four and more on a device that is never idle, for twice what its class takes at the longest or three times
-what calmer samples of it allow for their size. One sample is enough: it counts its requests.
-What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
-what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
-it falls short of a threshold by less than they differ. Where it completes nothing at all in more samples than
-it is full, that is told first.
+What it detects: requests that take more than three times as long as one alone, while throughput no longer
+grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card or a
+disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a device that is never
+idle, with three times the latency that a healthy one of its class takes at the most; or large requests of
+which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and more on a
+device that is never idle, for twice what its class takes at the longest or three times what calmer samples of
+it allow for their size. Of four and more, some of them reads, where no column counts who waits, twice what
+any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two and more,
+behind writes of a tenth of that, are told from three samples and 80 % on. Else one sample is enough: it
+counts its requests. What is said is of the direction that waits. Of a stack over one disk the lowest full
+device is told, with what waits above it; of devices that do and wait alike, the one that holds most, and none
+is left out because it falls short of a threshold by less than they differ. Where it completes nothing at all
+in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
@@ -314,7 +316,19 @@ _CANNOT_KNOW = (
     "whether the requests at low load had the same access pattern",
 )
 
-_RANK = ("none", "speed", "queue", "throughput", "calmer", "class", "least seen", "spindles", "measured")
+_RANK = (
+    "none",
+    "reads",
+    "either",
+    "speed",
+    "queue",
+    "throughput",
+    "calmer",
+    "class",
+    "least seen",
+    "spindles",
+    "measured",
+)
 
 
 def _points(view: View, load: JudgedLevel, limits: Limits) -> float:
@@ -347,7 +361,8 @@ def _severity(
         return "notice"  # all that its medium gives, and in no more time than one request alone may take
     if load.level.direction == "writes" and _is_patient(view, series, load, limits):
         return "notice"
-    if load.basis == "speed" and not do_several_wait(view, load.level.rows):
+    is_felt = load.basis == "reads" and class_of(series) == "spinning"
+    if load.basis in ("speed", "reads") and not (is_felt or do_several_wait(view, load.level.rows)):
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
@@ -429,7 +444,9 @@ def _against(load: JudgedLevel) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "calmer", "queue", "throughput", "speed", "least seen"), ", {often}")
+_SEEN = dict.fromkeys(
+    ("class", "calmer", "either", "reads", "queue", "throughput", "speed", "least seen"), ", {often}"
+)
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
@@ -442,6 +459,11 @@ _SUMMARY = {
     "it is {util:.0f} % busy",
     "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
+    "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
+    "busy",
+    "reads": "{device} is nearly full: its reads of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "behind writes that a cache takes; it is {util:.0f} % busy",
     "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
     "{util:.0f} % busy",
     "queue": "{device} is saturated: {depth} {direction} of {size:.0f} kB in flight take {latency:ms} each; "

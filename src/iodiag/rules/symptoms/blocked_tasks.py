@@ -2,7 +2,9 @@
 
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
-average. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
+average. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as there are
+CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted.
+Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
 iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
 the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
@@ -16,7 +18,8 @@ When it is wrong: flusher and journal threads sleep the same way and nobody miss
 on NFS, FUSE or a kernel lock count too, and no disk is to blame for them. Where about as many requests are in
 flight and each is answered as promptly as on a healthy device, the host does much I/O and waits for none that
 is slow: this is told for information only. A load average alone proves
-nothing.
+nothing: after a crowd it falls for minutes, so that it is held against what it would have fallen to by
+itself; tasks that wake together for moments are in it, and so may be those of other containers.
 
 References: vmstat(8), sar(1), uptime(1); proc_loadavg(5).
 """
@@ -54,6 +57,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
 from iodiag.analysis.view.view import View, same_reports
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -70,6 +74,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if queue is None:
         yield _of_cpus_alone(view, limits)
+        return
+    if (uncounted := _uncounted(view, queue, limits)) is not None:
+        yield uncounted
         return
     is_direct = view.has("queue", "blocked")
     least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
@@ -104,6 +111,41 @@ def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
     """Whether no more tasks than any host has waiting now and then do so, in few of the samples."""
     is_seldom = len(rows) <= limits.moment / 100 * samples
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
+
+
+def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
+    """Whether more tasks sleep uninterruptibly than are counted as blocked, by the load average."""
+    load, seen = queue.floats("load_1m"), queue.floats("run_queue") + queue.floats("blocked")
+    # what a load average of a minute falls to by itself; the rest is of the tasks meanwhile
+    kept = np.exp(-queue.floats("interval_s") / 60)
+    active = (load - kept * np.append(np.nan, load[:-1])) / (1 - kept)
+    columns = {"waiting": load - seen, "active": active, "seen": seen}
+    least = max(limits.uncounted, float(view.cpus or 0))
+    rows = longest(queue.with_columns(**columns), load - seen >= least, gap=0)
+    if rows is None or len(rows) < ENOUGH or not rows.floats("interval_s").sum() >= 60:
+        return None
+    means = {name: float(np.nanmean(rows.floats(name))) for name in columns}
+    if not means["active"] - means["seen"] >= least:
+        return None
+    values: Values = {"waiting": means["waiting"], "seen": means["seen"], "samples": len(queue)}
+    values |= {"count": len(rows), "most": float(rows.floats("load_1m").max())}
+    text = (
+        "the load average, up to {most:.0f}, counts {waiting:.0f} tasks more on average than the {seen:.0f} "
+    )
+    text += f"that run or wait for I/O, {in_samples(len(queue))}"
+    told = (
+        "About {waiting:.0f} tasks sleep uninterruptibly and are not counted as waiting for I/O: a lock, a "
+    )
+    return RULE.finding(
+        severity="warning" if means["waiting"] >= crowd(view) else "notice",
+        confidence="medium",
+        title="Tasks sleep uninterruptibly, for no I/O that is counted",
+        **time_fields(rows, of_host=True),
+        summary=say(f"{told}driver or NFS may hold them; {text}.", values),
+        evidence=(cite(rows, text, values, worst="load_1m"),),
+        refutes=("tasks that wake together for moments, or run in other containers",),
+        cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+    )
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
@@ -531,6 +573,9 @@ RULE = Rule(
     thresholds={
         "tasks": Threshold(
             3, "tasks", "least blocked tasks, or one per CPU", "judgement: flusher and journal are two"
+        ),
+        "uncounted": Threshold(
+            10, "tasks", "in the load average beyond all that are counted", "judgement: no rounding"
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),

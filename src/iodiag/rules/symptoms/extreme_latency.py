@@ -6,6 +6,10 @@ class for each request that was in line. A device of unknown class is held again
 per request, whatever the queue. One sample is enough, and so is one request: a rate of three requests per
 second is low because they are stuck.
 
+One request at a time that takes longer than the class allows for one, a fifth of the time and more, is told
+as a notice below 200 ms, too, where the device took less than half of that for such requests in other
+samples.
+
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
 When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
@@ -57,6 +61,7 @@ DIRECTIONS = (("read", "reads"), ("write", "writes"))
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
     found: dict[str, Table] = {}
+    alone: dict[str, Table] = {}
     for series in view.devices:
         is_extreme, is_idle = extreme(series, limits), ~(series.samples.floats("util") >= LEAST_BUSY)
         is_burst = is_extreme & is_idle & ("disk" in view.average_only or _are_bursts(series, limits))
@@ -65,16 +70,73 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         if (is_extreme & ~is_burst).any():
             found[series.name] = series.samples[is_extreme & ~is_burst]
+        elif "disk" not in view.average_only and len(rows := _slow_alone(series)):
+            alone[series.name] = rows
         elif len(series.loaded):
             slow = _slow_for_one(series)
             reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
             yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
-    for name in _victims(view, found):
-        del found[name]
-        yield RULE.undetermined("it may stand on a disk that takes longer still", name)
+    for those in (found, alone):
+        for name in _victims(view, those):
+            del those[name]
+            yield RULE.undetermined("it may stand on a disk that takes longer still", name)
+    for series, told, below in once_per_stack(view, alone):
+        yield _of_one(series, told, below, limits)
     for series, told, below in once_per_stack(view, found):
         carrier = disk_by_bytes(view, series) if may_be_stacked(series) and not below else None
         yield _finding(view, series, told, below, limits, carrier)
+
+
+def _slow_alone(series: DeviceSeries) -> Table:
+    """The samples in which one request after another took longer than any healthy device of its class does.
+
+    One is in flight for as long as the device is busy; in others of the same direction, where one was alone,
+    too, it took less than half as long, so that it is no slow device, and no queue either.
+    """
+    samples = series.samples
+    depth, util, latency = (samples.floats(name) for name in ("depth", "util", "latency_ms"))
+    is_alone = np.abs(depth - util) <= ONE_ALONE * util + weighted.half_digit(samples)
+    is_alone &= (util >= LEAST_BUSY) & (latency > 0)
+    is_read = 2 * samples.floats("reads_per_s") > samples.floats("ios_per_s")
+    quickest = np.where(
+        is_read, *(latency[is_alone & own].min(initial=np.inf) for own in (is_read, ~is_read))
+    )
+    is_long = latency > sane_limit_ms(series, samples.floats("size_kb")) + _flushing(samples)
+    is_slow: Mask = is_alone & is_long & (util >= USED) & (latency > 2 * quickest)
+    return samples[is_slow]
+
+
+ONE_ALONE, USED = 0.05, 0.2
+"""How far apart requests in flight and busy share are of one request at a time; and the share of the time
+from which such requests hold up who asks for them."""
+
+
+def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits) -> Finding:
+    """Of one request at a time that took long: no queue explains it, and other samples refute the class."""
+    worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
+    values = worst | {"count": len(rows), "samples": len(series.samples)}
+    values["usual"] = weighted.mean(
+        series.loaded[~np.isin(series.loaded["sample"], rows["sample"])], "latency_ms"
+    )
+    text = (
+        "{device} takes up to {latency:ms} for {direction}{of} of which one at a time is in flight, so that "
+    )
+    text += f"no queue explains it, {in_samples(len(series.samples))}; at other times it takes {{usual:ms}}"
+    requests = float(np.nansum(events_per_sample(rows)))
+    return RULE.finding(
+        severity="notice",
+        confidence="medium" if requests >= limits.least_requests else "low",
+        **scope(rows, series.name, *below),
+        title="One request alone takes longer than on a healthy device",
+        summary=say(f"{text}.", values),
+        evidence=tuple(_evidence(series, rows, values)),
+        confirm=(
+            "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
+            *RULE.confirm,
+        ),
+        refutes=("flushes of the disk's cache, which kernels before 5.5 count as part of a write",),
+        cannot_know=("whether somebody waits for each of them, as a log does",),
+    )
 
 
 def _victims(view: View, found: Mapping[str, Table]) -> list[str]:

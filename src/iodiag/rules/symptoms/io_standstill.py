@@ -1,17 +1,23 @@
 """Tasks wait for I/O while nothing is read or written.
 
 What it detects: a host that read and wrote a megabyte per second and more, and then next to nothing, while a
-task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare. Where
-the disks are shown: CPUs that spend half of the time and more waiting for I/O and none of it idle, while no
-device completes anything. Where dirty memory is shown: much of it that stays for longer than the kernel lets
-it lie, while a fiftieth of what was written before is.
+task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare. Or,
+from the first sample to the last, nothing moves, the CPUs are idle, and a crowd is blocked that never
+shrinks: it began before the capture. Where the disks are shown: CPUs that spend half of the time and more
+waiting for I/O and none of it idle, while no device completes anything. Where dirty memory is shown: much of
+it that stays for longer than the kernel lets it lie, while a fiftieth of what was written before is.
 
 Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
 
-When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. Where tables
-show that mounts of NFS or SMB do operations, it is left open. A device that the capture leaves out may do the
-I/O, and a server may take the dirty pages of an NFS mount. Waiting for completions of an io_uring counts as
-iowait on kernels from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+It is critical where it lasts to the end of the capture: for five samples, or for three after a load that was
+steady for ten.
+
+When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends; a crowd that
+does so stands still all the same. One to three tasks that are always blocked, as some kernel threads are, are
+no crowd. Where tables show that mounts of NFS or SMB do operations, it is left open. A device that the
+capture leaves out may do the I/O, and a server may take the dirty pages of an NFS mount. Waiting for
+completions of an io_uring counts as iowait on kernels from 5.19 to 6.4, for a program that has nothing to do;
+but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """
@@ -19,12 +25,13 @@ References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatev
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import first_row_per_report, paired, report_keys, total_of
-from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
-from iodiag.analysis.host.paging import STILL_KB
+from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT, crowd
+from iodiag.analysis.host.paging import FLAT, MOST, STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -111,7 +118,7 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     is_still &= np.logical_or.accumulate(moves)
     longest = max(map(len, windows(paging, is_still)), default=0)
     if min(int(moves.sum()), longest) < limits.samples:
-        return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
+        return _never_moved(view, paging, queue, limits)
     cpu = view.cpu_at(paging[is_still])
     if cpu is not None and not _free(cpu) >= limits.free:
         return RULE.undetermined("the CPUs are busy meanwhile: tasks may wait for those")
@@ -125,7 +132,37 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     }
     text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
     blocked_tasks = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
-    return _finding(paging, is_still, text, values, limits, blocked_tasks)
+    near = np.abs(kb / median(kb[moves]) - 1) <= FLAT
+    is_steady = near.sum() >= limits.steady and near.sum() >= MOST * moves.sum()
+    lasting = limits.samples if is_steady else limits.lasting
+    return _finding(paging, is_still, text, values, limits, blocked_tasks, lasting=lasting)
+
+
+def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Finding | Outcome:
+    """What a crowd proves that is blocked before the capture begins, while nothing moves; else no finding."""
+    tasks, cpu = queue.floats("blocked"), view.cpu_at(paging)
+    kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+    is_still: Mask = kb < STILL_KB
+    if not (is_still & (tasks >= limits.tasks)).any():
+        return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
+    is_crowd = (tasks >= max(limits.tasks_alone, crowd(view))).all() and tasks[-1] >= tasks[0]
+    is_all = is_still.all() and len(paging) >= limits.samples
+    if not (is_all and is_crowd and cpu is not None and _are_free(cpu, limits)):
+        return RULE.undetermined("tasks are blocked while nothing is moved: for what, no column shows")
+    values: Values = {"tasks": float(tasks.mean()), "free": _free(cpu)}
+    text = (
+        "{tasks:.1f} tasks are blocked, CPUs have nothing to do {free:.0f} % of the time, and nothing moves, "
+    )
+    text += "from before the capture to its end (NFS, FUSE or a lock may hold them, too)"
+    return replace(
+        _finding(queue, is_still, text, values, limits, lasting=limits.samples), confidence="medium"
+    )
+
+
+def _are_free(cpu: Table, limits: Limits) -> bool:
+    """Whether CPUs are idle in each sample, waiting for I/O or not."""
+    idle, iowait = (np.nan_to_num(cpu.floats(name)) for name in ("idle_pct", "iowait_pct"))
+    return bool((idle + iowait >= limits.all_free).all())
 
 
 def _free(cpu: Table) -> float:
@@ -155,7 +192,7 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     values |= {"devices": len(parts), "most": float(done[is_still].max())}
     did = "complete {most:.2g} requests/s in all at most" if done[is_still].any() else "complete no request"
     text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and the devices shown ({devices}) " + did
-    return _finding(cpu, is_still, text, values, limits)
+    return _finding(cpu, is_still, text, values, limits, lasting=limits.lasting)
 
 
 def _does_operations(view: View, table: str) -> bool:
@@ -168,13 +205,19 @@ def _does_operations(view: View, table: str) -> bool:
 
 
 def _finding(
-    samples: Table, is_still: Mask, text: str, values: Values, limits: Limits, *others: Evidence
+    samples: Table,
+    is_still: Mask,
+    text: str,
+    values: Values,
+    limits: Limits,
+    *others: Evidence,
+    lasting: float,
 ) -> Finding:
-    """A finding of some samples of the host; it is critical where the last ones of the capture are so."""
-    rows, last = samples[is_still], is_still[-int(limits.lasting) :]
+    """A finding of some samples of the host; it is critical where `lasting` ones end the capture so."""
+    rows, last = samples[is_still], is_still[-int(lasting) :]
     values |= {"count": len(rows), "samples": len(samples)}
     return RULE.finding(
-        severity="critical" if last.all() and len(last) >= limits.lasting else "warning",
+        severity="critical" if last.all() and len(last) >= lasting else "warning",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         summary=say(f"Tasks wait for I/O that does not move: {text}, {in_samples(len(samples))}.", values),
@@ -213,6 +256,12 @@ RULE = Rule(
         "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
+        "steady": Threshold(10, "samples", "of a steady load after which three are now", "judgement"),
+        "tasks": Threshold(3, "tasks", "blocked while nothing moves that clear nothing", "as blocked-tasks"),
+        "tasks_alone": Threshold(
+            8, "tasks", "or two per CPU, blocked from the start, that stand still", "judgement: a crowd"
+        ),
+        "all_free": Threshold(95, "%", "idle CPU time in each of those samples", "judgement: all of it"),
         "iowait": Threshold(HELD_PCT, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
         "free": Threshold(30, "%", "idle CPU time, waiting or not", "as serialized-commit has it"),
         "idle": Threshold(NO_IDLE_PCT, "%", "idle time that is none", "as blocked-tasks has it"),

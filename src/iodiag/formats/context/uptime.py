@@ -1,0 +1,34 @@
+"""The load average that uptime, w and top print in their first line: how many tasks ran or waited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iodiag.formats.context._common import fact
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+
+_LINE = (
+    r"^\s*(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s.{1,60}\bload averages?:\s+"
+    r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)\s*$"
+)
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    match = re.match(_LINE, lines[0].text)
+    if match is None:
+        return None
+    values = {f"load_{name}": float(text.replace(",", ".")) for name, text in match.groupdict().items()}
+    text = "{load_one} tasks run or wait by the load average of a minute, {load_fifteen} by that of 15"
+    return ContextBlock(1, facts=(fact("uptime", text, values, source, lines[:1]),), layout="uptime")
+
+
+FORMAT = ContextFormat(
+    id="uptime",
+    title="uptime, w, top: the load average",
+    example=" 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87\n",
+    starts=re.compile(_LINE),
+    read=_read,
+    releases="procps 2 to 4, uptime of busybox",
+    not_read="the rest of top and of w",
+)

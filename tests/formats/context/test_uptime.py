@@ -1,0 +1,40 @@
+import io
+
+import pytest
+
+import iodiag
+from iodiag.formats.context.uptime import FORMAT
+from reading import blocks_of
+from writers.captures import iostat
+from writers.loads import load
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87",
+        "top - 09:14:02 up 41 min,  1 user,  load average: 6.31, 4.20, 1.87",
+        " 9:14am  up 12 days  3:41,  2 users,  load average: 6.31, 4.20, 1.87",
+        "09:14:02 up 3:41, 0 users, load average: 6,31, 4,20, 1,87",
+    ],
+    ids=["uptime", "top", "old", "decimal comma"],
+)
+def test_a_load_average_is_a_fact(text):
+    ((fact,),) = (block.facts for block in blocks_of(FORMAT, text + "\nTasks: 190 total\n"))
+    assert fact.values == {"load_one": 6.31, "load_five": 4.2, "load_fifteen": 1.87}
+
+
+@pytest.mark.parametrize("text", ["load average: high", "09:14 up, then down: load average: 6.31"])
+def test_prose_about_it_is_none(text):
+    assert not any(block.facts for block in blocks_of(FORMAT, text + "\n"))
+
+
+@pytest.mark.parametrize("cpu", [None, {"%idle": 94.0, "%user": 3.0, "%iowait": 3.0}], ids=["no CPU", "idle"])
+def test_it_is_told_beside_a_full_device_where_nothing_counts_who_waits(cpu):
+    text = iostat([{"sda": load(150, 120, size=64, reads=0.2)}] * 2, cpu)
+    quoted = "> 09:14:02 up 12 days,  3:41,  2 users,  load average: 21.31, 14.20, 1.87\n>\n"
+    text = quoted + "".join(f"> {line}\n" for line in text.splitlines())
+    (found, *_) = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))]).findings
+    assert found.rule == "true-saturation"
+    told = [item for item in found.evidence if "21.31 tasks run or wait" in item.text]
+    assert [item.lines for item in told] == ([(1,)] if cpu is None else [])
