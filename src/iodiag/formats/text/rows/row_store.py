@@ -339,16 +339,17 @@ class RowStore:
             self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
 
     def take_back_damaged(self) -> Ints:
-        """Take back rows in which few numbers have other decimals than their columns; their lines.
+        """Take back rows in which one number lacks the decimals of its column: it may have lost its point.
 
-        A tool prints a fixed number of them. Spreadsheets and other programs do not: they drop the zeros that
-        end a number, so that such zeros tell that none was dropped.
+        Returns their lines. A tool prints a fixed number of decimals. Whoever types a row leaves them out more
+        than once; spreadsheets and other programs drop the zeros that end a number, so that such zeros tell
+        that none was dropped.
         """
         usual, has_zeros, damaged = self._usual_by_column(), False, [np.empty(0, dtype=np.int64)]
         for places, decimals in self._decimals if usual.any() else ():
             is_usual = (decimals == usual) & (usual > 0)
-            is_other = (decimals >= 0) & ~is_usual & (usual > 0)
-            is_few = is_other.any(axis=1) & (2 * is_other.sum(axis=1) < is_usual.sum(axis=1))
+            is_whole = (decimals == 0) & (usual > 0)
+            is_few = (is_whole.sum(axis=1) == 1) & (is_usual.sum(axis=1) > 2)
             here = np.arange(len(self.lines))[places]
             damaged.append(here[np.broadcast_to(is_few, here.shape)])
             if not has_zeros:
