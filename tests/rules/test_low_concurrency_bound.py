@@ -229,7 +229,7 @@ def test_reads_that_are_all_of_the_queue_need_no_column_of_writes(run, rows, rat
     text = READS.format(rate=rate, wait=wait, depth=depth, util=util)
     findings = found(run("\n".join([text] * rows)))
     assert [f.severity for f in findings] == ["notice"] * fires
-    assert not fires or "1,200 requests/s" in findings[0].evidence[0].text
+    assert not fires or "1,200 reads/s" in findings[0].evidence[0].text
 
 
 PIDSTAT = """12:04:11      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command

@@ -640,7 +640,7 @@ def test_a_load_named_for_a_direction_has_its_rate_and_size(run):
     rows = load(194, 100, size=16) | few | {"aqu-sz": 19.8, "%util": 100.0}
     (finding,) = found(run(iostat([{"sda": rows}] * 20), lsblk(("sda", True))))
     (state,) = [item for item in finding.evidence if "% util at" in item.text]
-    assert "194 requests/s (reads of 16.0 kB)" in state.text
+    assert "194 reads/s of 16.0 kB" in state.text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ def template_values(series: DeviceSeries, load: JudgedLevel) -> Values:
     level, unloaded, said = load.level, load.unloaded, load.said
     values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
     values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
-    values |= {"reads": level.reads_per_s, "mb": said.rate * said.size_kb / KB_PER_MB}
+    values |= {"reads": level.reads_per_s, "requests": level.rate}
+    values["mb"] = said.rate * said.size_kb / KB_PER_MB
     for way in level.ways:
         values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}
     if load.lighter is not None:
@@ -85,7 +86,7 @@ def state(series: DeviceSeries, load: JudgedLevel) -> Evidence:
     size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
     return cite(
         load.level.rows,
-        "{util:.1f} % util at {rate} requests/s ({direction}" + size + "): {depth} in flight, "
+        "{util:.1f} % util at {rate} {direction}/s" + size + ": {depth} in flight, "
         "{latency:ms} each" + ("; " + BOTH if load.level.ways else ""),
         template_values(series, load),
         worst="util_pct",

@@ -495,7 +495,7 @@ def _parallel(series: DeviceSeries, level: Level, at_best: float) -> str:
     if at_best >= LEAST_OVERLAP:
         return "at its best it served at least {at_best:.1f} requests at once"
     if level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS:
-        return "no spinning disk answers within {latency} ms at {rate} requests/s"
+        return "no spinning disk answers within {latency} ms at {requests} requests/s"
     return ""
 
 

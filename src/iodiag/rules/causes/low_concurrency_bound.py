@@ -346,7 +346,7 @@ def _unknown(level: Level, process: Fact | None) -> Iterator[str]:
 
 
 _STATE = (
-    "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % util: {at_once} "
+    "{rate} {direction}/s of {size:.1f} kB at {depth} in flight and {util:.1f} % util: {at_once} "
     "in flight while busy"
 )
 

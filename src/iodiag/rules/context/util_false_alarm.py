@@ -174,7 +174,7 @@ def _against(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
 
 
 _SUMMARY = {
-    "scaled": "{device} shows {util:.1f} % busy at {rate} requests/s, but served {higher_rate} "
+    "scaled": "{device} shows {util:.1f} % busy at {requests} requests/s, but served {higher_rate} "
     "({higher_times:.1f} times as many) with more in flight: %util does not show its capacity.",
     "flat latency": "{device} shows {util:.1f} % busy at {depth} in flight, yet a request takes only "
     "{inflation:.1f} times as long as alone: it is not near its limit.",

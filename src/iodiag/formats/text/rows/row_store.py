@@ -341,9 +341,9 @@ class RowStore:
     def take_back_damaged(self) -> Ints:
         """Take back rows in which one number lacks the decimals of its column: it may have lost its point.
 
-        Returns their lines. A tool prints a fixed number of decimals. Whoever types a row leaves them out more
-        than once; spreadsheets and other programs drop the zeros that end a number, so that such zeros tell
-        that none was dropped.
+        Returns their lines. A tool prints a fixed number of decimals. Whoever types a row leaves them out
+        more than once; spreadsheets and other programs drop the zeros that end a number, so that such zeros
+        tell that none was dropped.
         """
         usual, has_zeros, damaged = self._usual_by_column(), False, [np.empty(0, dtype=np.int64)]
         for places, decimals in self._decimals if usual.any() else ():
