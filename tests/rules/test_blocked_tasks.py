@@ -117,6 +117,11 @@ def test_a_load_average_beyond_all_tasks_that_are_counted_is_told(report_of, loa
         assert "sleep uninterruptibly and are not counted as waiting for I/O" in finding.summary
 
 
+def test_a_crowd_that_is_counted_as_blocked_is_told_before_the_rest_of_the_load_average(report_of):
+    finding = only(report_of(queue_of([60] * 12, blocked=40, cpus=4), rules=[RULE]))
+    assert "40 tasks are blocked on I/O" in finding.summary
+
+
 def test_a_load_average_that_only_falls_counts_nobody(report_of):
     text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
     text += "".join(
@@ -446,6 +451,15 @@ def test_devices_without_times_are_told_beside_iowait(report_of, rates, said):
 
 def test_devices_without_times_and_iowait_are_no_symptom(report_of):
     assert only(report_of(plain((142, 141, 142), iowait=3.0))) is None
+
+
+def test_rates_of_all_disks_without_bytes_have_no_size(report_of):
+    text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"13:00:{n:02} all 1 0 1 40 0 58\n" for n in range(1, 4))
+    text += "\n13:00:00 tps\n13:00:01 500.00\n13:00:02 510.00\n13:00:03 490.00\n"
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "0.0 kB" not in summary
+    assert "unknown" not in summary
 
 
 def test_all_disks_together_are_told_beside_iowait(report_of):

@@ -388,7 +388,7 @@ def test_one_request_alone_that_takes_long_at_times_is_told(report_of, slow, oth
     finding = found(report_of, [others, slow, others, others])
     assert (finding and (finding.severity, finding.confidence)) == told
     if finding:
-        assert "no queue explains it, in 1 of 4 samples; at other times it takes 9 ms" in finding.summary
+        assert "no queue explains it, in 1 of 4 samples; at other times one takes 9 ms" in finding.summary
         assert any("--fdatasync=1" in command for command in finding.confirm)
 
 

@@ -50,3 +50,8 @@ def test_a_part_that_is_no_text_stays():
     data = of_one_part(bytes(range(256)))
     assert is_mail(data)
     assert with_plain_attachments(data) == data
+
+
+def test_padding_inside_a_part_leaves_it_as_it_is():
+    data = f"{HEADERS}{ENCODED}a+=\nb00==\n".encode()
+    assert with_plain_attachments(data) == data

@@ -6,6 +6,7 @@ Lines are counted in that text. What holds no text stays as it is.
 from __future__ import annotations
 
 import base64
+import binascii
 import re
 
 _ENCODING = re.compile(rb"^content-transfer-encoding:[ \t]*base64[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
@@ -37,5 +38,8 @@ def with_plain_attachments(data: bytes) -> bytes:
 def _text_of(encoded: bytes) -> bytes:
     """What a part in base64 holds, as far as it goes; nothing where that is no text."""
     digits = b"".join(encoded.split())
-    text = base64.b64decode(digits[: len(digits) // 4 * 4])
+    try:
+        text = base64.b64decode(digits[: len(digits) // 4 * 4])
+    except binascii.Error:
+        return b""  # padding inside it: no part, or two
     return b"" if b"\0" in text[:4096] else text

@@ -113,6 +113,10 @@ def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
 
 
+MOST_UNCOUNTED = 4.0
+"""Times the tasks that are counted as blocked from which those that are not are the trouble."""
+
+
 def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Whether more tasks sleep uninterruptibly than are counted as blocked, by the load average."""
     load, seen = queue.floats("load_1m"), queue.floats("run_queue") + queue.floats("blocked")
@@ -125,7 +129,9 @@ def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
     if rows is None or len(rows) < ENOUGH or not rows.floats("interval_s").sum() >= 60:
         return None
     means = {name: float(np.nanmean(rows.floats(name))) for name in columns}
-    if not means["active"] - means["seen"] >= least:
+    # of a crowd that is counted as well, this is the smaller part
+    is_most = means["waiting"] >= MOST_UNCOUNTED * float(np.nanmean(rows.floats("blocked")))
+    if not is_most or not means["active"] - means["seen"] >= least:
         return None
     values: Values = {"waiting": means["waiting"], "seen": means["seen"], "samples": len(queue)}
     values |= {"count": len(rows), "most": float(rows.floats("load_1m").max())}
@@ -266,13 +272,16 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
         return
     name, samples = max(done, key=lambda one: weighted.or_zero(weighted.mean(one[1], "ios_per_s")))
     own = samples[same_reports(samples, rows)]
-    rates = own.floats("ios_per_s")
-    if not np.nansum(rates) > 0:
+    own = own[~np.isnan(own.floats("ios_per_s"))]
+    rates, lengths = own.floats("ios_per_s"), weighted.lengths(own)
+    if not rates.sum() > 0:
         return
     kb = sum(np.nan_to_num(own.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
-    values: Values = {"rate": float(rates.mean()), "size": float(np.sum(kb) / rates.sum())}
-    values |= {"who": name, "spread": 100 * float(rates.std() / rates.mean())}
-    text = "{who} complete{s} {rate} requests/s of {size:.1f} kB".replace("{s}", "s" if of_each else "")
+    values: Values = {"rate": weighted.mean(own, "ios_per_s", "disk" if of_each else "io"), "who": name}
+    values |= {"size": float(np.sum(kb * lengths) / (rates * lengths).sum())}
+    values["spread"] = 100 * float(rates.std() / rates.mean())
+    text = "{who} complete{s} {rate} requests/s".replace("{s}", "s" if of_each else "")
+    text += " of {size:.1f} kB" if float(values["size"]) > 0 else ""
     if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
         for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):

@@ -94,9 +94,7 @@ def _slow_alone(series: DeviceSeries) -> Table:
     too, it took less than half as long, so that it is no slow device, and no queue either.
     """
     samples = series.samples
-    depth, util, latency = (samples.floats(name) for name in ("depth", "util", "latency_ms"))
-    is_alone = np.abs(depth - util) <= ONE_ALONE * util + weighted.half_digit(samples)
-    is_alone &= (util >= LEAST_BUSY) & (latency > 0)
+    util, latency, is_alone = samples.floats("util"), samples.floats("latency_ms"), _are_alone(samples)
     is_read = 2 * samples.floats("reads_per_s") > samples.floats("ios_per_s")
     quickest = np.where(
         is_read, *(latency[is_alone & own].min(initial=np.inf) for own in (is_read, ~is_read))
@@ -104,6 +102,13 @@ def _slow_alone(series: DeviceSeries) -> Table:
     is_long = latency > sane_limit_ms(series, samples.floats("size_kb")) + _flushing(samples)
     is_slow: Mask = is_alone & is_long & (util >= USED) & (latency > 2 * quickest)
     return samples[is_slow]
+
+
+def _are_alone(samples: Table) -> Mask:
+    """The samples in which one request is in flight for as long as the device is busy."""
+    depth, util = samples.floats("depth"), samples.floats("util")
+    is_alone = np.abs(depth - util) <= ONE_ALONE * util + weighted.half_digit(samples)
+    return np.asarray(is_alone & (util >= LEAST_BUSY) & (samples.floats("latency_ms") > 0))
 
 
 ONE_ALONE, USED = 0.05, 0.2
@@ -115,13 +120,12 @@ def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: L
     """Of one request at a time that took long: no queue explains it, and other samples refute the class."""
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
-    values["usual"] = weighted.mean(
-        series.loaded[~np.isin(series.loaded["sample"], rows["sample"])], "latency_ms"
-    )
+    others = series.samples[_are_alone(series.samples)]
+    values["usual"] = weighted.mean(others[~np.isin(others["sample"], rows["sample"])], "latency_ms")
     text = (
         "{device} takes up to {latency:ms} for {direction}{of} of which one at a time is in flight, so that "
     )
-    text += f"no queue explains it, {in_samples(len(series.samples))}; at other times it takes {{usual:ms}}"
+    text += f"no queue explains it, {in_samples(len(series.samples))}; at other times one takes {{usual:ms}}"
     requests = float(np.nansum(events_per_sample(rows)))
     return RULE.finding(
         severity="notice",

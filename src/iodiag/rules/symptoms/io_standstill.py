@@ -10,11 +10,12 @@ it that stays for longer than the kernel lets it lie, while a fiftieth of what w
 Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
 
 It is critical where it lasts to the end of the capture: for five samples, or for three after a load that was
-steady for ten.
+steady for ten, or with a crowd that was blocked from the first of them on.
 
 When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends; a crowd that
 does so stands still all the same. One to three tasks that are always blocked, as some kernel threads are, are
-no crowd. Where tables show that mounts of NFS or SMB do operations, it is left open. A device that the
+no crowd. A host that switches between tasks thousands of times a second does work all the while, and is left
+open. Where tables show that mounts of NFS or SMB do operations, it is left open. A device that the
 capture leaves out may do the I/O, and a server may take the dirty pages of an NFS mount. Waiting for
 completions of an io_uring counts as iowait on kernels from 5.19 to 6.4, for a program that has nothing to do;
 but not on every CPU at once.
@@ -149,6 +150,11 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
     is_all = is_still.all() and len(paging) >= limits.samples
     if not (is_all and is_crowd and cpu is not None and _are_free(cpu, limits)):
         return RULE.undetermined("tasks are blocked while nothing is moved: for what, no column shows")
+    system = view.samples("system")
+    switches = 0.0 if system is None else weighted.mean(system, "context_switches_per_s", "system")
+    if switches >= limits.switches:
+        text = "tasks are blocked, but the host switches between tasks {switches:.0f} times/s: work goes on, "
+        return RULE.undetermined(say(text + "on NFS or FUSE, as may be", {"switches": switches}))
     values: Values = {"tasks": float(tasks.mean()), "free": _free(cpu)}
     text = (
         "{tasks:.1f} tasks are blocked, CPUs have nothing to do {free:.0f} % of the time, and nothing moves, "
@@ -260,6 +266,12 @@ RULE = Rule(
         "tasks": Threshold(3, "tasks", "blocked while nothing moves that clear nothing", "as blocked-tasks"),
         "tasks_alone": Threshold(
             8, "tasks", "or two per CPU, blocked from the start, that stand still", "judgement: a crowd"
+        ),
+        "switches": Threshold(
+            5000,
+            "switches/s",
+            "between tasks that show work on something else",
+            "judgement: at rest: hundreds",
         ),
         "all_free": Threshold(95, "%", "idle CPU time in each of those samples", "judgement: all of it"),
         "iowait": Threshold(HELD_PCT, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
