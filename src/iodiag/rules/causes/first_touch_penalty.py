@@ -135,7 +135,9 @@ def _fitted(first: Table, falling: Table, last: Table) -> Decline:
 
 
 def _fit(progress: Floats, excess: Floats, known: np.ndarray) -> float:
-    return float(np.corrcoef(progress[known], np.log(excess[known]))[0, 1] ** 2)
+    one, other = progress[known], np.log(excess[known])
+    is_flat = np.ptp(one) == 0 or np.ptp(other) == 0
+    return math.nan if is_flat else float(np.corrcoef(one, other)[0, 1] ** 2)
 
 
 def _is_decline(one: Decline, limits: Limits) -> bool:

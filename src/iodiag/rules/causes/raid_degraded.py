@@ -145,7 +145,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     if not is_failed and is_rebuilt(device):
         # a rebuild that the traffic shows is told with its cost by the rule on rebuilds
         is_told = array is not None and is_recovering(array)
-        told, few = {**_REBUILT, "severity": "notice" if is_told else "warning"}, " until its {activity} ends"
+        told, few = {**_REBUILT, "severity": "notice" if is_told else "warning"}, " until its rebuild ends"
     return RULE.finding(
         **told,
         confidence="high",
