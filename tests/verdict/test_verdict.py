@@ -1044,3 +1044,8 @@ def test_how_sure_a_symptom_is_says_nothing_of_its_cause():
     report = report_of(vmstat([moves] * 12 + [still] * 3))
     assert (report.verdict.state, report.verdict.confidence) == ("open", "high")
     assert "high confidence that it is so; its cause is open" in report.to_markdown()
+
+
+def test_a_volume_of_unknown_class_at_the_rate_of_a_limit_is_not_healthy():
+    rows = load(2000, 3.9, size=64, util=100.0)
+    assert state_of(iostat([{"vda": rows}] * 6)) != "healthy"

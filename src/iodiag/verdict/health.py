@@ -259,11 +259,13 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 def is_stream(series: DeviceSeries, state: State) -> bool:
     """Whether large requests move as much as a device of its class usually does, with a short queue.
 
-    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do.
+    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do,
+    if it is known to spin: what else moves as much may be held by a limit.
     """
     moved = state.rate * state.size_kb
     is_large = state.size_kb >= STREAM_KB and moved >= streams_kb(series)
-    is_adjacent = state.util > 0 and is_adjacent_stream(series, state.size_kb, moved / state.util)
+    is_adjacent = class_of(series) == "spinning" and state.util > 0
+    is_adjacent = is_adjacent and is_adjacent_stream(series, state.size_kb, moved / state.util)
     return (is_large or is_adjacent) and state.at_once < LONG_QUEUE_DEPTH
 
 
