@@ -19,7 +19,11 @@ from iodiag.model.topology import Device, merge
 from iodiag.table.table import Table
 
 _HEAD = 4096
-_WRITTEN = re.compile(rb"^(?:# |<title>)(?:Storage|Fleet) report: ", re.MULTILINE)
+_WRITTEN = re.compile(
+    rb"^(?:# |<title>)(?:Storage before and after: |(?:Storage|Fleet) report: "
+    rb"(?=[^\n]*(?:\d{4}-\d\d-\d\d|undated|no clock|\d hosts?)))",  # a title of somebody's has no such end
+    re.MULTILINE,
+)
 _ENDS = b"</html>"
 _REACH = 1 << 20
 """So much of an input is searched for a page."""
@@ -82,7 +86,11 @@ def _without_pages(opened: Source) -> Source:
     there.
     """
     data = opened.data
-    found = _WRITTEN.search(data, 0, _REACH) if data.find(b" report: ", 0, _REACH) >= 0 else None
+    found = (
+        _WRITTEN.search(data, 0, _REACH)
+        if data.find(b"Storage ", 0, _REACH) >= 0 or data.find(b"Fleet ", 0, _REACH) >= 0
+        else None
+    )
     if found is None:
         return opened
     is_page = found[0].startswith(b"<")

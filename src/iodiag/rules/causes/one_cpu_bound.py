@@ -33,6 +33,7 @@ from iodiag.analysis.measure.grading import scope
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Table
 
@@ -144,7 +145,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
         "interrupts": interrupts,
         "busy": float(rows.floats("busy").mean()),
         "rate": weighted.mean(pace.rows, "ios_per_s"),
-        "mb": weighted.mean(pace.rows, "kb_per_s") / 1000,
+        "mb": weighted.mean(pace.rows, "kb_per_s") / KB_PER_MB,
         "depth": weighted.mean(pace.rows, "depth"),
         "count": len(rows),
         "variation": 100 * weighted.variation(pace.rows, pace.column),
