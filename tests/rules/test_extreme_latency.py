@@ -366,6 +366,14 @@ def test_a_layer_that_waits_names_the_only_disk_that_moves_its_bytes(report_of):
     assert "sdq carries these bytes in 110 requests/s of 80.0 kB, which take 82 ms each" in finding.summary
 
 
+def test_an_idle_disk_that_moves_the_bytes_of_a_layer_is_told_and_not_named(report_of):
+    layer = {"w/s": 1.0, "wkB/s": 1100.0, "w_await": 990.0, "aqu-sz": 0.99, "%util": 99.0}
+    disk = {"w/s": 4.0, "wkB/s": 1100.0, "w_await": 3.5, "aqu-sz": 0.01, "%util": 1.4}
+    finding = only(report_of(iostat([{"dm-1": layer, "sdb": disk}] * 3), rules=[RULE]))
+    assert finding.devices == ("dm-1",)
+    assert "sdb carries these bytes in 4 requests/s of 275.0 kB, which take 3.50 ms each" in finding.summary
+
+
 def one_at_a_time(rate, wait, **columns):
     return load(rate, wait, size=6, reads=0, util=rate * wait / 10) | columns
 

@@ -179,8 +179,9 @@ LEAST_BUSY = 0.05
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
 _MOSTLY_BUSY_PCT, _DEEP, _ABOVE = 50.0, 4.0, 1.05
-"""Busy share of no average since boot, requests in flight while busy that are a burst, which the mean of
-a whole sample hides; and times that mean from which it says something else."""
+"""Busy share of no average since boot, and of a disk with a part in what waits above it; requests in flight
+while busy that are a burst, which the mean of a whole sample hides; and times that mean from which it says
+something else."""
 
 
 def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
@@ -277,7 +278,9 @@ def _finding(
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
-    named = (*([carrier[0].name] if carrier else ()), series.name, *below)
+    # a disk that is idle meanwhile has no part in it
+    has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
+    named = (*([carrier[0].name] if carrier and has_part else ()), series.name, *below)
     often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
