@@ -12,6 +12,10 @@ samples.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
+So is a line of few requests, five and more in flight on average and half a second for each below 20/s, where
+the same device took a twentieth of that in a sample at a like rate. A latency printed with a rate and a busy
+share of 0 is none: the busy share refutes it.
+
 When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
 pause as latency. A limiter that holds requests back makes any latency: volume-cap and
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
@@ -228,7 +232,25 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
         result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
-    return result
+    is_refuted = (samples.floats("ios_per_s") == 0) & (samples.floats("util") == 0)
+    return np.asarray((result | _are_stalls(samples)) & ~is_refuted)
+
+
+def _are_stalls(samples: Table) -> Mask:
+    """Where few requests stand in a long line of which a sample of the same device shows no trace.
+
+    The line is no excuse for what they take: at as many requests per second, within twice, it took far less.
+    """
+    rate, latency = samples.floats("ios_per_s"), samples.floats("latency_ms")
+    is_stall = (samples.floats("depth") >= STALL_DEPTH) & (latency >= STALL_MS) & (rate < STALL_RATE)
+    for at in np.flatnonzero(is_stall):
+        is_like = (rate >= rate[at] / 2) & (rate <= 2 * rate[at])
+        is_stall[at] = bool((is_like & (latency > 0) & (latency <= latency[at] / STALL_TIMES)).any())
+    return np.asarray(is_stall)
+
+
+STALL_DEPTH, STALL_MS, STALL_RATE, STALL_TIMES = 5.0, 500.0, 20.0, 20.0
+"""Mean requests in flight, ms and requests per second of a stall, and times what a like load took."""
 
 
 def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
