@@ -92,3 +92,15 @@ def test_the_cost_is_that_of_the_samples_in_question(samples, cost):
     report = iodiag.analyze([iodiag.read(io.BytesIO(part.encode()), name="a") for part in (text, disks)])
     assert_is_of_one(report)
     assert cost in facts(report)["Cost"]
+
+
+def doing(rows):
+    text = iodiag.analyze(
+        [iodiag.read(io.BytesIO(iostat([{"sda": row} for row in rows]).encode()), name="x")]
+    )
+    return text.to_markdown().split("## What each device was doing")[1].split("\n\n")[1]
+
+
+def test_a_device_is_shown_in_the_state_in_which_its_requests_waited_longest_however_few_they_are():
+    assert "2 writes/s" in doing([load(2, 900, reads=0)] * 3 + [load(20, 8, reads=0)])
+    assert "20 writes/s" in doing([load(2, 9, reads=0)] * 3 + [load(20, 8, reads=0)])

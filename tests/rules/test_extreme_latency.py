@@ -366,6 +366,14 @@ def test_a_layer_that_waits_names_the_only_disk_that_moves_its_bytes(report_of):
     assert "sdq carries these bytes in 110 requests/s of 80.0 kB, which take 82 ms each" in finding.summary
 
 
+def test_an_idle_disk_that_moves_the_bytes_of_a_layer_is_told_and_not_named(report_of):
+    layer = {"w/s": 1.0, "wkB/s": 1100.0, "w_await": 990.0, "aqu-sz": 0.99, "%util": 99.0}
+    disk = {"w/s": 4.0, "wkB/s": 1100.0, "w_await": 3.5, "aqu-sz": 0.01, "%util": 1.4}
+    finding = only(report_of(iostat([{"dm-1": layer, "sdb": disk}] * 3), rules=[RULE]))
+    assert finding.devices == ("dm-1",)
+    assert "sdb carries these bytes in 4 requests/s of 275.0 kB, which take 3.50 ms each" in finding.summary
+
+
 def one_at_a_time(rate, wait, **columns):
     return load(rate, wait, size=6, reads=0, util=rate * wait / 10) | columns
 
@@ -397,3 +405,28 @@ def test_what_stands_on_a_disk_that_is_slow_alone_is_no_second_device(report_of)
     rows.insert(1, {"sda": one_at_a_time(4, 90), "dm-0": one_at_a_time(6, 60)})
     finding = only(report_of(iostat(rows), rules=[RULE]))
     assert finding.devices[0] == "sda"
+
+
+STALL = load(7, 1600, size=4, reads=0, depth=11.2, util=16.0)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_told"),
+    [
+        (load(9, 3, size=4, reads=0, util=2.0), True),
+        (load(9, 300, size=4, reads=0, util=15.0), False),
+        (load(90, 3, size=4, reads=0, util=20.0), False),
+    ],
+    ids=["quick at the same rate", "slow always", "another rate"],
+)
+def test_few_requests_in_a_long_line_are_a_stall_where_a_like_load_took_far_less(report_of, other, is_told):
+    finding = only(report_of(iostat([{"sda": other}, {"sda": STALL}], step=600), rules=[RULE]))
+    assert bool(finding) == is_told
+    assert not finding or "takes 1.6 s for" in finding.summary
+
+
+def test_a_latency_without_requests_or_busy_time_is_no_symptom(report_of):
+    stray = {"r/s": 0.0, "w/s": 0.0, "w_await": 950.0, "aqu-sz": 0.0, "%util": 0.0}
+    assert found(report_of, [stray] * 2, device="loop3") is None
+    busy = stray | {"w/s": 0.5, "wkB/s": 2.0, "aqu-sz": 0.48, "%util": 48.0}
+    assert found(report_of, [busy] * 2, device="loop3")

@@ -54,7 +54,7 @@ _UNJUDGED = (
 
 
 def states_section(report: Report, is_full: bool = True) -> list[Section]:
-    """What each device was doing; where it is not full the state of each with most requests."""
+    """What each device was doing; where it is not full the state in which most waited longest."""
     table = states(report, *((STATE_DEVICES, STATES_SHOWN) if is_full else (BRIEF_DEVICES, 1)))
     side = " after" if report.comparison else ""
     named = {(state.host, state.device) for state in report.states}
@@ -250,7 +250,7 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
 def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES_SHOWN) -> TextTable:
     """What each device was doing: its longest states in a line each, the rest of them summed.
 
-    Where `most` is one, the state with most requests stands for all.
+    Where `most` is one, the state in which its requests waited longest in all stands for the others.
 
     Devices of the verdict come first, then those of findings, then those with the most requests.
     """
@@ -295,11 +295,17 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     )
 
 
+def waited(state: StateSummary) -> tuple[float, float]:
+    """How long its requests waited in all, ms, by latency or by the number in flight; and requests."""
+    in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0)
+    return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
+
+
 def _state_lines(states: Sequence[StateSummary], most: int) -> list[Spans]:
     if not states:
         return []
     if most == 1:
-        return [wording.prose(max(states, key=lambda state: state.requests).text)]
+        return [wording.prose(max(states, key=waited).text)]
     # samples without I/O are those that the others leave
     states = [state for state in states if state.direction != "idle"] or states
     shown, rest = states[:most], states[most:]

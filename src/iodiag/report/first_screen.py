@@ -11,6 +11,7 @@ from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
 from iodiag.model.report import Report, StateSummary
 from iodiag.report import comparison_sections, finding_sections, wording
+from iodiag.report.appendix import waited
 from iodiag.report.charts import overview
 from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item, Key, Paragraph, Screen
 from iodiag.report.wording import Span, Spans
@@ -171,11 +172,6 @@ def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateS
 
     The first device, which the sentence is about, goes before the others, unless nothing waited there.
     """
-
-    def waited(state: StateSummary) -> tuple[float, float]:
-        in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0)
-        return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
-
     working = [state for state in states if state.direction != "idle"]
     of_first = [state for state in working if state.device in devices[:1]]
     does_wait = any(waited(state)[0] > 0 for state in of_first)

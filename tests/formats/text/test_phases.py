@@ -160,3 +160,38 @@ def test_headings_that_name_several_hosts_keep_their_samples_apart(headings, hos
     assert list(dict.fromkeys(capture.tables["disk"]["host"])) == hosts
     assert list(dict.fromkeys(capture.tables["cpu"]["host"])) == hosts
     assert capture.hosts == [host for host in hosts if host]
+
+
+def test_what_runs_on_a_host_may_follow_its_name_and_is_no_part_of_it():
+    old = HEADER + "sdb 0.00 0.00 0.00 465.41 0.00 458862.70 1969.61 106.03 206.17 1.94 90.59\n"
+    new = "Device r/s w/s rkB/s wkB/s aqu-sz %util\nsdb 0.00 231.84 0.00 240509.45 2.46 92.54\n"
+    names = ("Server1 Ubuntu 14:", "Server2 Ubuntu 23.10:", "Server 1 Ubuntu 14:")
+    disk = reading(
+        "".join(f"{name}\n\n{rows}\n" for name, rows in zip(names, (old, new, old), strict=True))
+    ).disk
+    assert disk["host"].tolist() == ["Server1", "Server2", "Server1"]
+    same = reading(f"Server 1 After Tuning:\n\n{old}\nServer 1 Before Tuning:\n\n{old}").disk
+    assert set(same["host"]) == {""}
+
+
+@pytest.mark.parametrize("mark", ["# ", ""])
+def test_another_kernel_of_the_same_host_begins_a_phase(mark: str):
+    rows = "Device r/s w/s rkB/s wkB/s aqu-sz %util\nsdb 9.50 231.84 38.00 240509.45 2.46 92.54\n\n"
+    old, new = f"{mark}Linux 4.19.0-7-generic:", f"{mark}Linux 6.1.0-9-generic:"
+    assert [label.rstrip(":") for label in labels(f"{old}\n{rows}{new}\n{rows}")] == [old[:-1], new[:-1]]
+    assert labels(f"{old}\n{rows}{old}\n{rows}") == []
+
+
+def test_another_kernel_in_the_banner_of_the_same_host_begins_a_phase():
+    rows = "Device r/s w/s rkB/s wkB/s aqu-sz %util\nsdb 9.50 231.84 38.00 240509.45 2.46 92.54\n\n"
+    banner = "Linux {} ({}) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n{}"
+    same_host = banner.format("4.19.0", "a", rows) + banner.format("6.1.0", "a", rows)
+    assert labels(same_host) == ["Linux 4.19.0", "Linux 6.1.0"]
+    assert labels(banner.format("4.19.0", "a", rows) + banner.format("6.1.0", "b", rows)) == []
+
+
+def test_a_table_of_another_release_below_the_first_is_a_report_of_its_own():
+    new = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s r_await w_await aqu-sz rareq-sz wareq-sz %util\n"
+    old, new = report(9.5), new + "sda 9.50 231.84 38.00 927.36 0.00 0.00 1.10 1.30 0.31 4.00 4.00 22.54\n\n"
+    disk = reading(f"# kernel 4.19.0-7-generic:\n{old}# kernel 6.1.0-9-generic:\n{new}").disk
+    assert disk["phase"].tolist() == disk["report"].tolist() == [0, 1]

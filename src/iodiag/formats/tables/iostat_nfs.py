@@ -27,7 +27,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of the header of mounts; 7.0 calls its first column Device."""
     if words[-1] in _NAMES or len(words) < 3 or not any(map(_BYTES.fullmatch, words)):
         return None
-    shape = Layout("iostat", "iostat -n", "nfs_mounts", (), "mount", place=1)
+    shape = Layout("iostat", "iostat -n", "nfs_mounts", (), "mount", place=2)
     return layout_of_items(words, _NAMES, _column, shape)
 
 

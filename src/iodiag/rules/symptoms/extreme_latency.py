@@ -12,6 +12,10 @@ samples.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
+So is a line of few requests, five and more in flight on average and half a second for each below 20/s, where
+the same device took a twentieth of that in a sample at a like rate. A latency printed with a rate and a busy
+share of 0 is none: the busy share refutes it.
+
 When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
 pause as latency. A limiter that holds requests back makes any latency: volume-cap and
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
@@ -179,8 +183,9 @@ LEAST_BUSY = 0.05
 
 _IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
 _MOSTLY_BUSY_PCT, _DEEP, _ABOVE = 50.0, 4.0, 1.05
-"""Busy share of no average since boot, requests in flight while busy that are a burst, which the mean of
-a whole sample hides; and times that mean from which it says something else."""
+"""Busy share of no average since boot, and of a disk with a part in what waits above it; requests in flight
+while busy that are a burst, which the mean of a whole sample hides; and times that mean from which it says
+something else."""
 
 
 def _are_bursts(series: DeviceSeries, limits: Limits) -> Mask:
@@ -227,7 +232,25 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
         result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
-    return result
+    is_refuted = (samples.floats("ios_per_s") == 0) & (samples.floats("util") == 0)
+    return np.asarray((result | _are_stalls(samples)) & ~is_refuted)
+
+
+def _are_stalls(samples: Table) -> Mask:
+    """Where few requests stand in a long line of which a sample of the same device shows no trace.
+
+    The line is no excuse for what they take: at as many requests per second, within twice, it took far less.
+    """
+    rate, latency = samples.floats("ios_per_s"), samples.floats("latency_ms")
+    is_stall = (samples.floats("depth") >= STALL_DEPTH) & (latency >= STALL_MS) & (rate < STALL_RATE)
+    for at in np.flatnonzero(is_stall):
+        is_like = (rate >= rate[at] / 2) & (rate <= 2 * rate[at])
+        is_stall[at] = bool((is_like & (latency > 0) & (latency <= latency[at] / STALL_TIMES)).any())
+    return np.asarray(is_stall)
+
+
+STALL_DEPTH, STALL_MS, STALL_RATE, STALL_TIMES = 5.0, 500.0, 20.0, 20.0
+"""Mean requests in flight, ms and requests per second of a stall, and times what a like load took."""
 
 
 def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
@@ -277,7 +300,9 @@ def _finding(
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
-    named = (*([carrier[0].name] if carrier else ()), series.name, *below)
+    # a disk that is idle meanwhile has no part in it
+    has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
+    named = (*([carrier[0].name] if carrier and has_part else ()), series.name, *below)
     often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None

@@ -48,6 +48,11 @@ class Origin:
         """The host's name by the banner, else by the collector; "" where neither tells."""
         return self.banner.host if self.banner else self.collector.host if self.collector else ""
 
+    @property
+    def kernel(self) -> str:
+        """The kernel's version by the banner; "" where there is none."""
+        return self.banner.kernel.rstrip(":") if self.banner else ""
+
 
 class Block(NamedTuple):
     """A header and a range of lines below it (cleaned line indices, `last` left out).

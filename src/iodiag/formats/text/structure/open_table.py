@@ -93,8 +93,8 @@ def open_header(found: Walk, state: WalkState, index: int, line: str, words: tup
 
 
 def _begins_again(layout: Layout, seen: Collection[tuple[str, int]]) -> bool:
-    """Whether a table begins a report: the one that is open has it, or one that its tool prints below it."""
-    return any(name == layout.name or place > layout.place >= 0 for name, place in seen)
+    """Whether a table begins a report: the open one has it, one in its place, or one that stands below it."""
+    return any(name == layout.name or place >= layout.place >= 0 < place for name, place in seen)
 
 
 def _may_head(words: Sequence[str]) -> bool:
@@ -168,7 +168,7 @@ def _unknown_section(found: Walk, state: WalkState, index: int, words: tuple[str
 
 
 def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
-    """Begin a phase where a report stands under other words than the one above, or is of another command.
+    """Begin a phase where a report stands under other words than the one above, or another command or kernel.
 
     Lines left out are other words each time.
     """
@@ -181,11 +181,14 @@ def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     is_other_run = origin.index != run and origin.command is not None and not origin.is_restart
     is_other_run &= origin.command is not None and not origin.command.when  # `watch` runs it again
     is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
+    above, kernel = found.origins[run], origin.kernel
+    is_other_run |= above.host == origin.host and "" != above.kernel != kernel != ""
     if not found.phases or is_other_run or is_other:
         # the command of another tool is not the one that printed these rows
         tool = origin.command.tool if origin.command else ""
         is_own = state.table is not None and state.table.layout.format.startswith(tool)
-        found.phases.append(label_of(found, said, origin.command if is_own else None))
+        label = label_of(found, said, origin.command if is_own else None)
+        found.phases.append(label or (f"Linux {kernel}" if kernel else ""))
         state.phase_words = words
 
 

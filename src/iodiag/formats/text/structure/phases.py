@@ -15,6 +15,7 @@ MOST_LINES = 20
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"\d+")
+_VERSION_OR_NUMBER = re.compile(r"((?:linux|kernel)\W+\d[\w.+-]*)|\d+", re.I)
 # what pagers, editors and shells put between the lines of a capture, and what is left of a row
 _PAGER = r"-{2,}\s?\w+\s?-{2,}(?:\(\d+%\))?|\(?END\)?|lines \d+-\d+.*|page \d+(?: of \d+)?"
 _FENCE = r"(?:`{3,}|~{3,})\s?\w*|(?:\[/?\w+\]|</?\w+>|\{\w+(?::\w+)?\})+"
@@ -50,13 +51,23 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     return cut(" ".join(paragraph))
 
 
-_HOST = re.compile(r"(?:system|host|server|node|machine|vm|guest)[ -]?#?(?:\d{1,4}|[a-z]):?", re.I)
+_HOST = re.compile(
+    r"((?i:system|host|server|node|machine|vm|guest)[ -]?#?(?:\d{1,4}|[A-Za-z]))"
+    r"(?::|(?: (?:[A-Z]|v?\d)[\w.-]*){1,4}:)?"
+)
 
 
-def host_heading(line: str) -> str:
-    """The host that a line of words alone names, as "System 1:" does; "" where it is no such heading."""
-    bare = line.strip(" \t*#=-")
-    return bare.rstrip(":") if _HOST.fullmatch(bare) else ""
+def host_heading(found: Walk, line: str) -> str:
+    """The host that a line of words alone names, as "System 1:" does; "" where it is no such heading.
+
+    What runs there may follow its name, as in "Server1 Ubuntu 14:": capitalised words and versions alone.
+    A name that stands above with or without a space is spelled as there.
+    """
+    named = _HOST.fullmatch(line.strip(" \t*#=-"))
+    if named is None:
+        return ""
+    above = (origin.heading for origin in found.origins)
+    return next((name for name in above if name.replace(" ", "") == named[1].replace(" ", "")), named[1])
 
 
 def cut(words: str) -> str:
@@ -68,9 +79,13 @@ def cut(words: str) -> str:
 def wording(found: Walk, lines: Sequence[int]) -> tuple[str, ...]:
     """The words by which one phase is told from the next.
 
-    A line of many numbers is a program's, such as the load that `top` prints: its numbers do not count.
+    A line of many numbers is a program's, such as the load that `top` prints: its numbers do not count, but
+    for a kernel's version.
     """
     texts = [found.text.line(line).strip() for line in lines]
     return tuple(
-        _NUMBER.sub("0", text) if len(_NUMBER.findall(text)) > _MOST_NUMBERS else text for text in texts
+        _VERSION_OR_NUMBER.sub(lambda at: at[1] or "0", text)
+        if len(_NUMBER.findall(text)) > _MOST_NUMBERS
+        else text
+        for text in texts
     )
