@@ -72,7 +72,7 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or "undated capture"
+    return wording.time_span(*covered(report), report.timezone) or "no clock times"
 
 
 def covered(report: Report) -> Covered:
