@@ -68,3 +68,41 @@ def test_commands_alone_and_more_than_two_runs_are_no_change(second):
     text = analyzed(f"First:\n\n{BEFORE}\n{second}\n\n{AFTER}").to_markdown()
     assert "Last to first" not in text
     assert "## Before and after" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (
+            "The scan keeps its pace while the copies\nfill the disk:",
+            "The scan keeps its pace while the copies fill the disk:",
+        ),
+        ("Nothing else ran.\nafter:", "after:"),
+    ],
+)
+def test_a_label_is_a_whole_sentence(words, label):
+    phases = analyzed(f"{words}\n\n{BEFORE}Later:\n\n{AFTER}").phases
+    assert phases[0].label == label
+
+
+def test_a_latency_of_all_requests_is_that_of_no_direction():
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    rows = [
+        f"sda 0.00 0.00 58.00 {w}.00 464.00 {8 * w}.00 16.00 {q} {t} 0.70 90.00\n"
+        for w, q, t in ((1251, 26.7, 20.4), (3, 0.1, 1.5))
+    ]
+    for phase in analyzed(f"With:\n\n{header}{rows[0]}\nWithout:\n\n{header}{rows[1]}").phases:
+        assert "await_ms" in phase.means
+        assert not {"read_await_ms", "write_await_ms"} & set(phase.means)
+
+
+@pytest.mark.parametrize(
+    ("rate", "wait", "is_told"), [(39.17, 1.27, True), (67.3, 1.27, False), (39.17, 3, False)]
+)
+def test_the_verdict_tells_what_phases_of_the_same_reads_show(rate, wait, is_told):
+    first, last = (HEADER + row("sda", *each) for each in ((37.31, 8.25), (rate, wait)))
+    report = analyzed(f"Without a cache:\n\n{first * 3}With a cache:\n\n{last * 3}")
+    told = (
+        "Reads of sda take 8.25 ms in phase 1 and 1.27 ms in phase 2 at the same rate (37.31/s and 39.17/s)."
+    )
+    assert (told in report.headline) is is_told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.measure.quantiles import extent, median, percentiles
+from iodiag.analysis.measure.quantiles import extent, low_and_high, median, percentiles
 from iodiag.table.table import repeated
 
 NUMBERS = st.lists(
@@ -24,9 +24,15 @@ def test_they_are_numpy_s_of_the_known_numbers(numbers, unknown, rank):
     assert extent(data) == expected
 
 
+def test_few_numbers_lie_between_the_least_and_the_largest():
+    few, many = np.arange(9.0), np.arange(11.0)
+    assert low_and_high(few) == (0.0, 8.0)
+    assert low_and_high(many) == (1.0, 9.0)
+
+
 def test_of_nothing_known_they_are_unknown():
     for data in (np.empty(0), np.full(3, np.nan)):
-        assert np.isnan([median(data), *percentiles(data, 10, 90)]).all()
+        assert np.isnan([median(data), *percentiles(data, 10, 90), *low_and_high(data)]).all()
         assert extent(data) is None
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -11,16 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+import iodiag
 from iodiag.model.finding import Evidence, Outcome
-from iodiag.model.report import DeviceSummary
+from iodiag.model.report import DeviceSummary, Report
 from iodiag.report import as_markdown, wording
 from iodiag.report.as_json import from_json
 from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from sample_files import SAMPLES, analyzed
+from writers.captures import iostat
+from writers.loads import load
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
 GITHUB = MarkdownIt("js-default", {"html": True}).enable("strikethrough")
+
+
+def analyzed_text(text: str) -> Report:
+    return iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))])
 
 
 def skeleton(text: str) -> list[str]:
@@ -103,6 +111,20 @@ def test_each_line_is_quoted_once_in_the_order_of_the_capture():
         text = raid5_report().to_markdown(full=full)
         assert text.count("175: 07:40:01") == 1
         assert text.index("172: 07:40:01") < text.index("175: 07:40:01")
+
+
+@pytest.mark.parametrize(("cut", "where"), [(1, "(line 25)"), (2, "(lines 25-26)")])
+def test_where_lines_were_not_read_is_told(cut, where):
+    lines = iostat([{"sda": load(140, 450)}] * 5).splitlines(keepends=True)
+    text = "".join([*lines[:24], *["sda 1.00 2.00 3.00\n"] * cut])
+    assert where in analyzed_text(text).to_markdown()
+
+
+def test_a_capture_without_times_is_not_called_undated():
+    """Its banner has the date; what it lacks is the time of each report."""
+    text = re.sub(r"(?m)^11/20/26 .*\n", "", iostat([{"sda": load(140, 450)}] * 5))
+    assert "11/20/26" in text
+    assert analyzed_text(text).to_markdown().startswith("# Storage report: `box`, no clock times\n")
 
 
 def test_only_thresholds_that_were_changed_are_listed():

@@ -354,6 +354,12 @@ def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
     assert (finding.title == "A burst fills the device") is ("burst" in said)
 
 
+def test_what_a_class_stands_in_for_is_said_of_such_requests_alone(run):
+    (finding,) = found(run(iostat([{"vdb": row} for row in [*[CALM] * 4, FLOOD, *[CALM] * 5]])))
+    (against,) = [item.text for item in finding.evidence if item.weighs == "against"]
+    assert against.startswith("the capture has no sample of writes of ")
+
+
 DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
 
 

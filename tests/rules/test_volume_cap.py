@@ -83,6 +83,20 @@ def test_few_samples_tell_an_exact_number_under_a_queue(run, device, samples):
 
 
 @pytest.mark.parametrize(
+    ("depths", "summary", "evidence"),
+    [
+        ((40, 80), "with 60 in flight", "with 40 to 80 in flight"),
+        ((60,), "with 60 in flight", "with 60 in flight"),
+    ],
+)
+def test_of_few_samples_it_shows_what_was_measured(run, depths, summary, evidence):
+    """The queue beside a mean latency is the mean; percentiles of two samples are no measured numbers."""
+    (finding,) = found(run(iostat([{"vdb": held(6004, depth)} for depth in depths])))
+    assert summary in finding.summary
+    assert evidence in finding.evidence[0].text
+
+
+@pytest.mark.parametrize(
     "row",
     [held(6040, 39), held(6137, 39), held(6004, 8), held(200, 39), held(5500, 39)],
     ids=["near a round number", "no round number", "a short queue", "may be a spindle", "two digits"],

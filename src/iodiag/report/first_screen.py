@@ -73,7 +73,7 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or "undated capture"
+    return wording.time_span(*covered(report), report.timezone) or "no clock times"
 
 
 def covered(report: Report) -> Covered:
@@ -130,8 +130,13 @@ def _lost(report: Report) -> Iterator[Spans]:
         unread = summary.ledger.get("unread", 0)
         rows = unread + summary.ledger.get("row", 0) + summary.ledger.get("summary", 0)
         if unread > SLIGHT * rows:
-            ranges, more = wording.line_ranges(line.line for line in summary.unparsed)
-            where = f" (lines {ranges}{f' and {more} more' if more else ''})" if ranges else ""
+            lost = {line.line for line in summary.unparsed}
+            ranges, more = wording.line_ranges(lost)
+            where = (
+                f" ({'lines' if len(lost) > 1 else 'line'} {ranges}{f' and {more} more' if more else ''})"
+                if ranges
+                else ""
+            )
             yield (
                 Span(f"{wording.count(unread)} of {wording.count(rows)} lines of numbers of "),
                 name,

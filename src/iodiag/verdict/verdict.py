@@ -25,6 +25,7 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.phases import latency_changes
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
@@ -149,6 +150,13 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
         return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
+    if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
+        text, values = changes[0]
+        asks = "To settle it, repeat both phases: `iostat -xyt 1 60`"
+        named = tuple(dict.fromkeys(str(one["device"]) for _, one in changes))
+        return Verdict(
+            "open", devices=named, asks=asks
+        ), f"{say(text, values)}. The cause is not determined. {asks}"
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)

@@ -224,3 +224,10 @@ def test_without_rates_of_a_direction_those_of_all_are_told():
     series = view_of(sar_d([{"sda": row}] * 3)).series("sda")
     assert series is not None
     assert [(state.rate, state.size_kb, state.latency_ms) for state in states(series)] == [(100, 16, 5)]
+
+
+def test_the_queue_adds_no_flushes_to_a_printed_latency():
+    row = {"r/s": 3.0, "r_await": 35.0, "w/s": 964.0, "wkB/s": 35000.0, "w_await": 0.37}
+    flushed = row | {"f/s": 2.0, "f_await": 38.0, "aqu-sz": 0.54, "%util": 61.2}
+    (state,) = found([flushed])
+    assert state.mean("latency_ms") == pytest.approx((3 * 35 + 964 * 0.37) / 967)

@@ -39,6 +39,7 @@ LINES = "some avg10=1.00 avg60=2.00 avg300=3.00 total=10\nfull avg10=0.50 avg60=
     ("text", "resource"),
     [
         ("==> /proc/pressure/io <==\n" + LINES, "io"),
+        ("== /proc/pressure/cpu ==\n" + LINES, "cpu"),
         ("root@x:~# cat /proc/pressure/memory\n" + LINES, "memory"),
         ("".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines()), "io"),
         ("".join(f"io.pressure:{line}\n" for line in LINES.splitlines()), "io"),

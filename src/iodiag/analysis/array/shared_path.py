@@ -15,7 +15,7 @@ from iodiag.analysis.array.side_by_side import (
     side_by_side,
 )
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.quantiles import low_and_high, median
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries
@@ -42,7 +42,7 @@ class Ceiling:
     `level` is the sum of `column`, kB/s or requests/s, give or take the share `within`. Of the samples in
     which at least two disks took part (`shared`), `flat` had it.
     `share_low` and `share_high` are how much of it `widest` had, `depth_low` and `depth_high` how many
-    requests were in flight in sum, each as the 10th and 90th percentile.
+    requests were in flight in sum, as of `low_and_high`.
     """
 
     disks: tuple[DeviceSeries, ...] = field(repr=False)
@@ -88,8 +88,8 @@ def ceiling(
         return None
     members = np.flatnonzero(takes_part[:, is_flat].any(axis=1))
     shares = rates[members][:, is_flat] / total[is_flat]
-    low, high = np.quantile(shares, 0.1, axis=1), np.quantile(shares, 0.9, axis=1)
-    depths = np.quantile(depth[:, is_flat].sum(axis=0), [0.1, 0.9])
+    low, high = np.array([low_and_high(share) for share in shares]).T
+    depths = low_and_high(depth[:, is_flat].sum(axis=0))
     widest = int(np.argmax(high - low))
     if (high - low)[widest] < vary or not depths[1] >= deeper * depths[0] > 0:
         return None
@@ -106,8 +106,8 @@ def ceiling(
         widest=disks[members[widest]].name,
         share_low=float(low[widest]),
         share_high=float(high[widest]),
-        depth_low=float(depths[0]),
-        depth_high=float(depths[1]),
+        depth_low=depths[0],
+        depth_high=depths[1],
     )
 
 

@@ -13,7 +13,7 @@ from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, load_levels
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.quantiles import low_and_high, median
 from iodiag.analysis.measure.windows import DENSE, longest_among
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries
@@ -81,7 +81,7 @@ class Plateau:
     @property
     def other_range(self) -> float:
         """How far the other of IOPS and throughput ranged meanwhile."""
-        return p90_over_p10(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
+        return high_over_low(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
 
 
 def plateau(
@@ -143,7 +143,7 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
 def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
     "kind."""
-    depths = list(percentiles(top.rows.floats("at_once"), 10, 90))
+    depths = list(low_and_high(top.rows.floats("at_once")))
     kinds = set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         if kind[0].kind in kinds:
@@ -200,13 +200,10 @@ def densest(rates: Floats, width: float) -> float:
     return float((in_order[best] + in_order[ends[best] - 1]) / 2)
 
 
-def p90_over_p10(rows: Table, column: str) -> float:
-    """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
+def high_over_low(rows: Table, column: str) -> float:
+    """How far a column ranges, but for outliers among many samples; NaN where that is unknown."""
     data = rows.floats(column)
-    data = data[np.isfinite(data) & (data > 0)]
-    if not len(data):
-        return float("nan")
-    low, high = percentiles(data, 10, 90)
+    low, high = low_and_high(data[data > 0])
     return high / low
 
 

@@ -22,6 +22,20 @@ def percentiles(data: Floats, *ranks: float) -> tuple[float, ...]:
     return tuple(_at(in_order, rank) if len(in_order) else math.nan for rank in ranks)
 
 
+def low_and_high(data: Floats) -> tuple[float, float]:
+    """Between which numbers data mostly is: the 10th and 90th percentile of the known ones; the least and the
+    largest of few, whose percentiles lie between what was measured; NaN where none is known."""
+    in_order = _in_order(data)
+    if not len(in_order):
+        return math.nan, math.nan
+    low, high = (10, 90) if len(in_order) >= _MANY else (0, 100)
+    return _at(in_order, low), _at(in_order, high)
+
+
+_MANY = 10
+"""Numbers from which one in ten lies beyond a 10th or 90th percentile."""
+
+
 def extent(data: Floats) -> dict[str, float] | None:
     """Median, 95th percentile and maximum of the known numbers; None where none is known."""
     in_order = _in_order(data)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.report import PhaseSummary
 from iodiag.table.table import by_text
@@ -40,6 +42,27 @@ def phase_summaries(view: View) -> list[PhaseSummary]:
     return [phase for series in view.devices for phase in _phases(view.host, series)]
 
 
+def latency_changes(series: DeviceSeries) -> Iterator[tuple[str, Values]]:
+    """Sentences of phases with the same requests of a direction whose latencies are far apart."""
+    for one, other in pairwise(_phases(None, series)):
+        for way in ("read", "write") if one.source == other.source else ():
+            names = f"{way}s_per_s", f"{way}_kb_per_s", f"{way}_await_ms"
+            pairs = [(one.means.get(name, 0.0), other.means.get(name, 0.0)) for name in names]
+            if min(map(min, pairs)) <= 0 or min(pairs[0]) < _LEAST_PER_S:
+                continue
+            rate, moved, wait = (max(pair) / min(pair) for pair in pairs)
+            if max(rate, moved) <= _LIKE and wait >= _APART:
+                values: Values = {"device": series.name, "before": pairs[2][0], "after": pairs[2][1]}
+                values |= {"first": one.phase + 1, "second": other.phase + 1}
+                values |= {"rate": pairs[0][0], "then": pairs[0][1]}
+                text = "s of {device} take {before:ms} in phase {first} and {after:ms} in phase {second} at "
+                yield f"{way.title()}{text}the same rate ({{rate}}/s and {{then}}/s)", values
+
+
+_LEAST_PER_S, _LIKE, _APART = 10.0, 1.1, 3.0
+"""Requests per second whose latency counts; how many times as much is the same; and what is not."""
+
+
 def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
     if "phase" not in series.samples:
         return
@@ -60,8 +83,17 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
                 label=str(rows["phase_label"][0]),
                 samples=len(rows),
                 seconds=None if np.isnan(seconds).any() else round(float(seconds.sum()), 3),
-                means={name: float(f"{mean:.6g}") for name, mean in means.items() if math.isfinite(mean)},
+                means={name: float(f"{mean:.6g}") for name, mean in _shown(means).items()},
             )
+
+
+def _shown(means: dict[str, float]) -> dict[str, float]:
+    """The known means; a latency of both directions is not that of the one with most requests."""
+    known = {name: mean for name, mean in means.items() if math.isfinite(mean)}
+    waits = {"read_await_ms", "write_await_ms"}
+    if known.get("reads_per_s") and known.get("writes_per_s") and len(waits & set(known)) == 1:
+        return {name: mean for name, mean in known.items() if name not in waits}
+    return known
 
 
 def _has_traffic(series: DeviceSeries, source: str) -> bool:

@@ -357,11 +357,11 @@ def _use(disk: Table) -> Columns:
     rounding_await = half / np.maximum(wait, 1e-9)
     rounding_little = half / np.maximum(depth, 1e-9) + half / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
-    # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
-    is_far = (wait > half) & ((little > 2 * wait + half) | (2 * little + half < wait))
-    # the printed one, unless it has too few digits
+    # the printed one, unless it has too few digits: the queue may add digits to it, and no other value, as
+    # it counts flushes, too
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
-    use_little = (is_coarse & ~is_far) | np.isnan(wait)
+    is_same = np.abs(little - wait) <= half + rounding_little * little
+    use_little = (is_coarse & (is_same | (wait <= half))) | np.isnan(wait)
     return {
         "util": util,
         "depth": held,

@@ -1,7 +1,7 @@
 """/proc/pressure (Linux 4.20 and later): the share of time in which tasks waited for a resource.
 
 `some avg10=… avg60=… avg300=… total=µs` and `full …`, under a path (`grep . /proc/pressure/*`,
-`==> path <==`, `cat path`) or with the seconds since 1970 in front of each sample. The share of
+`==> path <==`, `== path ==`, `cat path`) or with the seconds since 1970 in front of each sample. The share of
 an interval is the change of `total` over its length (Documentation/accounting/psi.rst). Where
 neither path nor input's name says which resource it was, nothing is read.
 """
@@ -30,7 +30,7 @@ _LINE = (
     r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
-_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: <==)?:?\s*$"
+_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: (?:<==|==+))?:?\s*$"
 _EPOCH = r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$"
 _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
@@ -124,7 +124,7 @@ FORMAT = ContextFormat(
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
     starts=re.compile(
-        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)(?: <==)?:?\s*$"
+        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)(?: (?:<==|==+))?:?\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,

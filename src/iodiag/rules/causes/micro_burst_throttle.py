@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
+from iodiag.analysis.load.plateaus import Plateau, high_over_low, likeness, plateau
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -55,7 +55,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     if 2 * np.count_nonzero(part) < least:
         return None
     top = plateau(frame, "ios_per_s", part, width=limits.flat / 100, least=least, while_busy=True)
-    return top if top is not None and p90_over_p10(top.rows, "ios_per_s") >= limits.varies else None
+    return top if top is not None and high_over_low(top.rows, "ios_per_s") >= limits.varies else None
 
 
 def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Mask:

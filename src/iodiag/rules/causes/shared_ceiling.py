@@ -220,10 +220,10 @@ RULE = Rule(
             20, "% of the sum", "by which the share of a disk varies", "shares of stripes are constant"
         ),
         "deeper": Threshold(
-            1.33, "x", "requests in flight in sum, 90th over 10th percentile", "a client keeps its depth"
+            1.33, "x", "requests in flight in sum, high over low", "a client keeps its depth"
         ),
         "queued": Threshold(
-            4, "requests", "in flight in sum, 10th percentile, where requests are counted", "as of volume-cap"
+            4, "requests", "in flight in sum, at the low end, where requests are counted", "as of volume-cap"
         ),
         "alone": Threshold(
             1.5,

@@ -28,7 +28,7 @@ from iodiag.analysis.host.disk_health import HEAT, reported
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import scope
-from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.quantiles import low_and_high, median
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -75,7 +75,7 @@ def _waves(samples: Table, limits: Limits) -> Waves | None:
     if len(rows) < limits.samples:
         return None
     kb = rows.floats("kb_per_s")
-    low, high = percentiles(kb, 10, 90)
+    low, high = low_and_high(kb)
     if high < limits.falls * low:
         return None
     is_slow = kb < np.sqrt(low * high)

@@ -435,9 +435,11 @@ def _is_flush(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
 def _against(load: JudgedLevel) -> Iterator[Evidence]:
     if load.basis == "class":
         text = (
-            "the capture has no sample of this device without a queue: its latency without load is not known"
+            "the capture has no sample of {direction} of {size:.0f} kB without a queue: how long such ones "
         )
-        yield cite(load.level.rows, text, weighs="against")
+        text += "take without load is not known"
+        values: Values = {"direction": load.said.direction, "size": load.said.size_kb}
+        yield cite(load.level.rows, text, values, weighs="against")
     elif load.basis == "measured" and load.lower is None:
         yield cite(
             load.level.rows, "a single load level: that throughput is flat is inferred", weighs="against"

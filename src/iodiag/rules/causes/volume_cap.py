@@ -51,7 +51,7 @@ from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
-from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.measure.quantiles import low_and_high
 from iodiag.analysis.measure.windows import DENSE, WINDOW_EXIT_SHARE
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
@@ -298,7 +298,7 @@ def _finding(
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
     severity = "info" if sure == "low" and not is_hint else severity
-    low, high = percentiles(top.rows.floats("at_once"), 10, 90)
+    low, high = low_and_high(top.rows.floats("at_once"))
     values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
@@ -308,6 +308,7 @@ def _finding(
         "samples": len(series.samples),
         "low": low,
         "high": high,
+        "depth": level.busy_depth,
         "size": level.direction_load.size_kb,
         "latency": level.direction_load.latency_ms,
     }
@@ -320,7 +321,7 @@ def _finding(
     if len(top.rows) > 1:
         text += ", give or take {variation:.1f} %, with {low} to {high} in flight"
     else:
-        text += ", with {high} in flight"
+        text += ", with {depth} in flight"
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -343,7 +344,7 @@ def _finding(
 _HELD = {
     True: ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), {latency} "
     "ms each",
-    False: ": {rate} {unit} with {high} in flight, {latency} ms each (seen in {count}{of} sample{plural})",
+    False: ": {rate} {unit} with {depth} in flight, {latency} ms each (seen in {count}{of} sample{plural})",
 }
 
 _SPLIT = "; {upper} asks for {asked:.0f} kB at a time, and each is split into {pieces:.0f} of {size:.1f} kB"

@@ -46,9 +46,22 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     while first > 0 and worded[first] - worded[first - 1] == 1:
         first -= 1
     paragraph = [found.text.line(line).strip() for line in worded[first:]]
-    if len(paragraph) > 1 and paragraph[-1].endswith(":"):
-        paragraph = paragraph[-1:]
+    if paragraph and paragraph[-1].endswith(":"):
+        paragraph = _sentence(found, worded[-1])
     return cut(" ".join(paragraph))
+
+
+def _sentence(found: Walk, last: int) -> list[str]:
+    """The lines of a sentence that ends on a line: a small letter goes on from the line of words above."""
+    lines = [found.text.line(last).strip()]
+    while last > 0 and lines[0][:1].islower():
+        last -= 1
+        above = found.text.line(last).strip()
+        is_row = len(_NUMBER.findall(above)) > _MOST_NUMBERS
+        if is_row or not is_prose(above) or above.endswith((".", ":", ";", "!", "?")):
+            break
+        lines.insert(0, above)
+    return lines
 
 
 _HOST = re.compile(
