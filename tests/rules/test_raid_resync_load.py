@@ -237,7 +237,7 @@ def test_a_stated_array_whose_members_have_no_samples_is_not_asked_for_again(rep
     assert outcome.devices == ("md4",)
     (lack,) = report.findings
     assert lack.severity == "warning"
-    assert "7 of 8 members until its recovery 21.4% ends" in lack.summary
+    assert "7 of 8 members until its rebuild ends" in lack.summary
     assert not any("Replace" in step for step in lack.remedy)
 
 
