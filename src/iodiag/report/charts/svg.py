@@ -45,7 +45,9 @@ def _element(shape: Shape) -> str:
 
 
 def _path(steps: str, pen: str) -> str:
-    return f'<path d="{steps}" {pen}/>' if steps else ""
+    """A path without what numbers can do without: the space before a minus, and the zero before a point."""
+    short = steps.replace(" 0.", " .").replace("-0.", "-.").replace(" -", "-")
+    return f'<path d="{short}" {pen}/>' if steps else ""
 
 
 def _dots(dots: Dots, colour: str) -> str:
