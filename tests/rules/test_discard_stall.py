@@ -87,8 +87,22 @@ FULL |= {"aqu-sz": 20.2, "%util": 100.0}
 
 @pytest.mark.parametrize(
     ("changes", "is_told"),
-    [({}, True), ({"d/s": 1.0}, False), ({"%util": 60.0}, False), ({"w/s": 200.0, "aqu-sz": 92.2}, False)],
-    ids=["most in flight", "too few to know", "idle at times", "writes are most"],
+    [
+        ({}, True),
+        ({"d/s": 1.0}, False),
+        ({"%util": 60.0}, False),
+        ({"w/s": 200.0, "aqu-sz": 92.2}, False),
+        ({"w/s": 0.0, "wkB/s": 0.0, "w_await": 0.0, "aqu-sz": 12.2}, False),
+        ({"w_await": 0.1, "aqu-sz": 12.2}, False),
+    ],
+    ids=[
+        "most in flight",
+        "too few to know",
+        "idle at times",
+        "writes are most",
+        "nothing else",
+        "quick writes",
+    ],
 )
 def test_discards_that_fill_a_device_are_a_cost(report_of, changes, is_told):
     finding = only(report_of(iostat([{"sda": FULL | changes}] * 2), rules=[RULE]))

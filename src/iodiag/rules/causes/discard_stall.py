@@ -2,7 +2,7 @@
 
 What it detects: reads or writes that take twice as long in samples with discards as in samples
 without, by more than chance; discards that fill a device, as most of what is in flight on it while it is
-never idle; or discards that themselves take 50 ms and more.
+never idle (a cost where reads or writes wait meanwhile); or discards that themselves take 50 ms and more.
 
 Why it matters: many drives serve discards one at a time and let everything else wait.
 
@@ -123,8 +123,10 @@ def _of_full(series: DeviceSeries, rows: Table) -> Finding:
         for way in ("read", "write")
         if (most := float(np.nan_to_num(rows.floats(f"{way}_await_ms")).max())) > 0
     ]
+    # a device that does nothing but discard, as fstrim makes it do at night, holds nobody up
+    is_cost = any(is_felt(series, float(item.values["most"])) for item in others)
     return RULE.finding(
-        severity="warning",
+        severity="warning" if is_cost else "notice",
         confidence="medium",
         **scope(rows, series.name),
         title="Discards fill the device",
