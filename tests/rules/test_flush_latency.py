@@ -106,3 +106,10 @@ def test_a_standstill_goes_before_the_few_samples_that_are_full(report_of):
     assert "sda completed no request" in report.headline
     clear = {(o.rule, name) for o in report.outcomes if o.status == "clear" for name in o.devices}
     assert not {("hung-io", "sda"), (RULE, "sda")} & clear
+
+
+def test_flushes_that_are_slow_and_too_few_are_not_clear(report_of):
+    report = report_of(iostat([{"sda": flushes(0.5, 120.0), "sdb": flushes(0.5, 5.0)}] * 4), rules=[RULE])
+    told = {name: outcome.status for outcome in report.outcomes for name in outcome.devices}
+    assert told == {"sda": "undetermined", "sdb": "clear"}
+    assert any("its flushes take 120 ms" in outcome.reason for outcome in report.outcomes)

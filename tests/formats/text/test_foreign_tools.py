@@ -93,6 +93,11 @@ OF_LINUX = {
         "usr sys idl wai stl| read  writ| recv  send|  in   out | int   csw\n"
         " 43   3  55   0   0|1414k 1664k|   0     0 |   0     0 | 436   556\n"
     ),
+    "dstat of single disks": (
+        "----system---- --dsk/sda-----dsk/sda1- ---sda-------sda1--\n"
+        "     time     | read  writ: read  writ|rawa wawa:rawa wawa\n"
+        "20-11 15:39:23|  38k 3442k:  38k 3442k|0.54 4.64:0.53 4.90\n"
+    ),
     "nmon": (
         "AAA,progname,nmon\nAAA,version,16n\nZZZZ,T0001,15:39:23,20-NOV-2026\n"
         "DISKBUSY,Disk %Busy vm1,sda,sdb\nDISKBUSY,T0001,1.0,0.0\n"

@@ -70,7 +70,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     uncounted = {
         one.name for one in others if one.is_stacked and not (one.samples.floats("flushes_per_s") > 0).any()
     }
-    if clear := tuple(series.name for series in others if series.name not in uncounted):
+    seldom = {one.name: wait for one in others if (wait := _seldom_ms(one)) >= limits.slow_ms}
+    for name, wait in seldom.items():
+        text = "its flushes take {wait:ms}, but they are too few to say what they cost"
+        yield RULE.undetermined(say(text, {"wait": wait}), name)
+    told = {*uncounted, *seldom}
+    if clear := tuple(series.name for series in others if series.name not in told):
         yield RULE.clear("few flushes, or quick ones", *clear)
     if uncounted:
         reason = "it counts no flush, as layers above the disks do: the disks below it would tell"
@@ -119,6 +124,11 @@ def _standstill(view: View, name: str, stalls: list[Stall]) -> Finding:
         ),
         cannot_know=("how much its cache held: the counters do not show it",),
     )
+
+
+def _seldom_ms(series: DeviceSeries) -> float:
+    """The mean latency of a device's flushes, however few; 0 without any."""
+    return weighted.or_zero(weighted.mean(series.samples, "flush_await_ms"))
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:

@@ -54,7 +54,7 @@ _LINES = tuple(
     (re.compile(pattern), tool)
     for pattern, tool in (
         (r"\s*top - \d\d:\d\d:\d\d up\s", "top"),
-        (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-dsk/\S|\"?(?:pcp-)?[Dd]stat \d", "dstat"),
+        (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-{1,9}dsk/\S|\"?(?:pcp-)?[Dd]stat \d", "dstat"),
         (
             r"(?:AAA,(?:progname|command|version|host|time|date)|ZZZZ,T\d{4,6}),|.{0,3}nmon[-─].{0,60}Hostname=",
             "nmon",
