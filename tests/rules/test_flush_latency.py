@@ -110,6 +110,5 @@ def test_a_standstill_goes_before_the_few_samples_that_are_full(report_of):
 
 def test_flushes_that_are_slow_and_too_few_are_not_clear(report_of):
     report = report_of(iostat([{"sda": flushes(0.5, 120.0), "sdb": flushes(0.5, 5.0)}] * 4), rules=[RULE])
-    told = {name: outcome.status for outcome in report.outcomes for name in outcome.devices}
-    assert told == {"sda": "undetermined", "sdb": "clear"}
-    assert any("its flushes take 120 ms" in outcome.reason for outcome in report.outcomes)
+    told = [(o.status, o.devices) for o in report.outcomes if "its flushes take 120 ms" in o.reason]
+    assert told == [("undetermined", ("sda",))]
