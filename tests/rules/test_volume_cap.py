@@ -61,7 +61,7 @@ METERED = "NAME    MAJ:MIN RM SIZE RO TYPE MODEL\nnvme1n1 259:0    0   1T  0 dis
 def test_what_a_provider_meters_is_held_at_any_steady_rate(run, model, changes, is_found):
     rows = [{"nvme1n1": held(2770, 31, 16, change)} for change in changes]
     told = found(run(iostat(rows), METERED.format(model)))
-    assert [" IOPS with 31.00 in flight" in finding.summary for finding in told] == [True] * is_found
+    assert ["a rate limit: 2,77" in finding.summary for finding in told] == [True] * is_found
 
 
 def test_throughput_is_held_whatever_the_size(run):

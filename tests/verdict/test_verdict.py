@@ -744,6 +744,14 @@ Average:      3950.00   2950.00   1000.00 120000.00   6000.00
 """
 
 
+def test_what_is_moved_while_one_waits_is_told_without_disks():
+    text = report_of(
+        "$ vmstat 1\n" + vmstat([{"b": 1, "wa": 23, "us": 5, "bi": 150000, "bo": 40}] * 8)
+    ).headline
+    assert "146.5 MB/s are read, at a flat rate" in text
+    assert "takes no more" not in text
+
+
 def test_averages_over_a_run_without_disks_are_told():
     text = report_of(RUN).headline
     assert "it has only averages over a run" in text
