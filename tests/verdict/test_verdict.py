@@ -744,6 +744,14 @@ Average:      3950.00   2950.00   1000.00 120000.00   6000.00
 """
 
 
+@pytest.mark.parametrize(
+    ("util", "latency", "state"), [(21.5, 391, "open"), (21.5, 60, "unknown"), (6, 391, "unknown")]
+)
+def test_bursts_that_hold_most_requests_back_for_long_are_no_calm(util, latency, state):
+    row = load(38.2, latency, size=7, reads=0, depth=0.0382 * latency, util=util)
+    assert state_of(iostat([{"sda": row}])) == state
+
+
 def test_what_is_moved_while_one_waits_is_told_without_disks():
     text = report_of(
         "$ vmstat 1\n" + vmstat([{"b": 1, "wa": 23, "us": 5, "bi": 150000, "bo": 40}] * 8)
