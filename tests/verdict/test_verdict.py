@@ -66,6 +66,11 @@ def test_a_device_that_answers_as_its_class_is_healthy():
     assert "the busiest is sda (5 of 5 samples: 200 reads/s" in report.headline
 
 
+def test_a_late_device_that_does_next_to_nothing_is_not_called_normal_for_its_class():
+    report = report_of(iostat([{"xvda": load(1.2, 42, size=7, reads=0, util=4)}] * 5, cpu=IDLE_CPU))
+    assert report.headline.startswith("Next to nothing is asked of the devices")
+
+
 @pytest.mark.parametrize(
     ("confidence", "begin"), [("medium", "Likely: `sda`: cause"), ("high", "`sda`: cause")]
 )

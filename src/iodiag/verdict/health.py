@@ -301,6 +301,11 @@ def is_hardly_used(state: State) -> bool:
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE_DEPTH)
 
 
+def is_late_but_hardly_used(series: DeviceSeries) -> bool:
+    """Whether so few requests came that their latency, longer than is usual, says little."""
+    return all(is_hardly_used(one) for one in lasting_states(series)) and not is_prompt(series)
+
+
 def is_trickle(series: DeviceSeries) -> bool:
     """Whether an almost idle device gets large writes alone: what is held back above it looks like that."""
     active = [state for state in states(series) if state.kind != "idle"]

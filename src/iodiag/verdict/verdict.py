@@ -38,6 +38,7 @@ from iodiag.verdict.health import (
     WAITING_DEPTH,
     healths,
     is_brief,
+    is_late_but_hardly_used,
     is_prompt,
     is_trickle,
     lasting_states,
@@ -374,7 +375,9 @@ def _healthy(views: Sequence[View]) -> str:
     ]
     *_, name, what = max(busiest)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
-    if slow:
+    if all(is_late_but_hardly_used(one) for one in used):
+        said = "Next to nothing is asked of the devices, and nothing queues there"
+    elif slow:
         values: Values = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
         said = say(
             "No device with traffic is slower than a healthy spinning disk (class unknown: {names})", values
