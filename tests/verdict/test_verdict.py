@@ -1049,3 +1049,19 @@ def test_how_sure_a_symptom_is_says_nothing_of_its_cause():
 def test_a_volume_of_unknown_class_at_the_rate_of_a_limit_is_not_healthy():
     rows = load(2000, 3.9, size=64, util=100.0)
     assert state_of(iostat([{"vda": rows}] * 6)) != "healthy"
+
+
+UNTIMED = {"w/s": 1500.0, "wkB/s": 7200.0}
+
+
+@pytest.mark.parametrize(
+    ("others", "is_idle"),
+    [({}, False), ({"sda": load(5, 0.4, size=8)}, False), ({"sda": load(900, 0.4, size=8, reads=0)}, True)],
+    ids=["alone", "beside a disk that moves next to nothing", "above the disk that moves it"],
+)
+def test_a_layer_that_is_not_timed_is_shown_by_the_disks_below_it_alone(others, is_idle):
+    found, said = judged([], iostat([{"md3": UNTIMED, **others}] * 5))
+    assert found.state == ("healthy" if is_idle else "unknown")
+    assert "next to nothing" not in said
+    assert "No trouble is visible" not in said
+    assert ("capture its members" in said) != is_idle

@@ -35,6 +35,7 @@ from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
     MOST_AT_ONCE,
+    SELDOM_PER_S,
     WAITING_DEPTH,
     healths,
     is_brief,
@@ -510,7 +511,8 @@ def _calm_clause(views: Sequence[View]) -> str:
         return ""
     if not left and (unusable := _unusable(views)):
         return _beside_unusable(views, unusable)
-    if not left and (few := [one for view in views for one in view.devices if has_traffic(one)]):
+    few = [one for view in views for one in view.devices if has_traffic(one)]
+    if not left and few and all(_busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
         return say("next to nothing was asked of {name} ({what})", said)
@@ -591,7 +593,8 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
         if (active := lasting_states(series))
     ]
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-    return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
+    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
 
 
 def _where_requests_are(view: View) -> str:
