@@ -32,6 +32,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
 
@@ -74,6 +75,9 @@ AS_MUCH = 1.5
 LIKE, SLOWED = 1.25, 2.0
 """How far apart rates and sizes of one load are; and times its latency from which it is not the same device:
 a doubling is no noise (as for a step in the latency behind a device)."""
+
+SAME_SPEED = 0.1
+"""How far apart the kB/s of two states while busy are at one speed of the device."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -174,7 +178,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
-    if is_quick(state) and not is_beyond:
+    if (is_quick(state) and not is_beyond) or _is_at_own_speed(series, state):
         return "healthy"
     if math.isnan(state.size_kb) and not is_hardly_used(state):
         is_slow = latency > CALM * usual_ms(series, STREAM_KB)
@@ -202,11 +206,34 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         return "not shown"
     # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
     is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
+    # but for a short burst that moves as much while it is busy as a stream does, in the time of one for each
+    is_excused &= not (_moves_a_stream(series, state) and latency <= usual * state.at_once)
     if is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS:
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def _moves_a_stream(series: DeviceSeries, state: State) -> bool:
+    """Whether a device that is idle most of the time moves as much as a stream does while it is busy."""
+    return 0 < state.util < BRIEF_UTIL and state.rate * state.size_kb >= state.util * streams_kb(series)
+
+
+def _is_at_own_speed(series: DeviceSeries, state: State) -> bool:
+    """Whether large writes alone, a few at once, move as much while it is busy as in a calmer state of it.
+
+    Then what they take is the size of the queue by that speed. What a network serves may be held by a limit.
+    """
+    if state.kind != "writes" or is_virtual(series) or not is_stream(series, state):
+        return False
+    moved = state.rate * state.size_kb / max(state.util, LITTLE_UTIL)
+    calmer = (
+        one.rate * one.size_kb / one.util
+        for one in lasting_states(series)
+        if one.kind == "writes" and one.size_kb >= STREAM_KB and LITTLE_UTIL < one.util < BUSY_UTIL
+    )
+    return any(abs(other / moved - 1) <= SAME_SPEED for other in calmer)
 
 
 def _usual_ms(series: DeviceSeries, state: State) -> float:

@@ -250,11 +250,12 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         where = _where(first.host, views)
-        if first.role == "cause" and first.confidence != "low" and not suspects:
+        if first.role == "cause" and first.confidence != "low":
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if any(_SHOW_WAITERS & {*view.tables} - view.average_only for view in views)
+                if all(map(nobody_waits, views))
+                or (not suspects and any(_SHOW_WAITERS & {*v.tables} - v.average_only for v in views))
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
@@ -264,9 +265,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = _settled_by(first)
         if is_seen:
             return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
-        is_likely = first.role == "cause" and first.confidence != "low"
-        begins = "Likely" if is_likely else "Not determined; possibly"
-        return _about(first, "open", asks), _after_colon(begins, first) + where + asks
+        return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
@@ -520,10 +519,25 @@ def _calm_clause(views: Sequence[View]) -> str:
         series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
-    is_nobody = all(nobody_waits(view) and mean_blocked_tasks(view) == 0 for view in views)
-    if is_nobody and not any(view.devices for view in views):
-        return f"{nobody_waits(views[0])}; {_of_all_disks(views)}"
+    if all(map(_shows_who_waits, views)) and not any(view.devices for view in views):
+        text, values = _moved(views)
+        is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
+        if "flat" not in values and not is_stalled:
+            meanwhile = f" while {say(text, values)}" if text else ""
+            unseen = "but what is asynchronous waits unseen"
+            return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
     return ""
+
+
+def _shows_who_waits(view: View) -> bool:
+    """Whether tasks are counted and none waits for I/O, or one now and then in many samples."""
+    queue = view.samples("queue")
+    is_long = queue is not None and len(queue) >= MANY_SAMPLES
+    return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
+
+
+MANY_SAMPLES = 8
+"""Samples from which a task that waits now and then is told from one that waits often."""
 
 
 def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
@@ -657,18 +671,23 @@ def _why_unknown(views: Sequence[View]) -> str:
             return "no device had any I/O while it was taken"
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
+    text, values = _moved(views)
+    also = f"; {say(text, values)}" if text else ""
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
-        return f"{calm}; {_of_all_disks(views)}"
+        return f"{calm}; {_of_all_disks(views)}{also}"
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}"
+
+
+def _moved(views: Sequence[View]) -> tuple[str, Values]:
+    """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return f"{_of_all_disks(views)}{_measured_clause(views)}" + "".join(
-        f"; {say(*moved(paging))}" for paging in known[:1]
-    )
+    return moved(known[0]) if known else ("", {})
 
 
 def _measured_clause(views: Sequence[View]) -> str:

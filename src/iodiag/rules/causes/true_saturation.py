@@ -149,18 +149,20 @@ def _finding(
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
         summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
+    severity = "notice" if is_passing(series, rows, limits) else _severity(view, series, lead, sure, limits)
+    is_stream = severity == "notice" and lead.said.direction == "writes"
+    is_stream &= lead.level.size_kb >= limits.merged
+    values["stream_mb"] = lead.level.rate * lead.level.size_kb / KB_PER_MB
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     fields: dict[str, Any] = {
-        "severity": "notice"
-        if is_passing(series, rows, limits)
-        else _severity(view, series, lead, sure, limits),
+        "severity": severity,
         "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else _remedy(lead),
     }
     return RULE.finding(
         **fields | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
-        summary=say(summary, values)
+        summary=say(summary + "; it is a stream of {stream_mb:.0f} MB/s" * is_stream, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + "".join(f"; {item.text}" for item in iowaits[:1])
         + ".",
@@ -388,7 +390,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
 
 def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
-    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
+    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and it is large writes alone."""
     blocked_tasks = blocked(view, load.level.rows)
     if blocked_tasks is not None:
         return blocked_tasks[1] < NOBODY
@@ -403,10 +405,11 @@ def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Lim
         return not do_several_wait(view, load.level.rows)
     others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
-        # what the page cache merges, with a queue that a device takes at once, is written at its pace
-        merges = weighted.ratio(load.level.rows, "write_merges_per_s", "writes_per_s")
-        is_merged = load.level.size_kb >= limits.merged and merges >= limits.merges
-        return is_merged and load.level.busy_depth < limits.burst_depth
+        # the page cache gathers large writes and hands in as many as the queue takes, which nobody waits for
+        samples = series.samples
+        is_alone = not any((samples.floats(f"{way}_per_s") >= 1).any() for way in ("reads", "flushes"))
+        is_waited = cpu is not None and weighted.mean(cpu, "iowait_pct", "cpu") >= 100 * NOBODY
+        return load.level.size_kb >= limits.merged and is_alone and not is_waited
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
@@ -523,7 +526,6 @@ RULE = Rule(
             0.5, "", "share of the requests/s that goes with it", "judgement: no other kind"
         ),
         "least_piece": Threshold(16, "kB", "size from which requests are no pages", "a database's page"),
-        "merges": Threshold(9, "writes", "merged into each on average", "nine of ten from the page cache"),
         "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
         "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
         "most_steal": Threshold(
