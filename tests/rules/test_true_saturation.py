@@ -593,6 +593,7 @@ FLUSHED = {"f/s": 1.5, "f_await": 60.0}
         (stream(100, 450), None, "notice"),
         (stream(100, 450), {"%iowait": 30.0, "%idle": 55.0}, "notice"),
         (stream(100, 450), {"%iowait": 60.0, "%idle": 30.0}, "warning"),
+        (stream(100, 560), None, "warning"),
         (stream(100, 450) | READ, None, "warning"),
         (stream(100, 450) | FLUSHED, None, "warning"),
         (stream(100, 450, rate=80.0), None, "warning"),
@@ -600,7 +601,7 @@ FLUSHED = {"f/s": 1.5, "f_await": 60.0}
     ],
     ids=[
         *("merged", "sent as they are", "a long queue", "some iowait", "iowait of half the time and more"),
-        *("a reader", "flushes", "slower than a stream", "smaller writes"),
+        *("half a second", "a reader", "flushes", "slower than a stream", "smaller writes"),
     ],
 )
 def test_a_stream_of_large_writes_alone_is_no_warning_while_nobody_is_seen_to_wait(run, row, cpu, severity):

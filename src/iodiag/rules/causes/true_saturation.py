@@ -405,11 +405,13 @@ def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Lim
         return not do_several_wait(view, load.level.rows)
     others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
-        # the page cache gathers large writes and hands in as many as the queue takes, which nobody waits for
+        # the page cache gathers large writes and hands in many at once, which nobody waits for; behind a queue
+        # of half a second everybody else does
         samples = series.samples
         is_alone = not any((samples.floats(f"{way}_per_s") >= 1).any() for way in ("reads", "flushes"))
         is_waited = cpu is not None and weighted.mean(cpu, "iowait_pct", "cpu") >= 100 * NOBODY
-        return load.level.size_kb >= limits.merged and is_alone and not is_waited
+        is_short = load.level.latency_ms < limits.still_ms
+        return load.level.size_kb >= limits.merged and is_short and is_alone and not is_waited
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
