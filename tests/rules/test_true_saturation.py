@@ -743,3 +743,28 @@ def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, c
     report = run(banner() + rows * count)
     assert [(f.severity, f.confidence) for f in found(report)] == [told]
     assert (report.verdict.state == "unknown") == (count == 1)
+
+
+def pidstat(*processes):
+    """`pidstat -d`: kB/s that each process writes in one second."""
+    text = "13:00:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    return text + "".join(
+        f"13:00:02        0 {n:>9}      0.00 {kb:>9.2f}      0.00       0  {name}\n"
+        for n, (name, kb) in enumerate(processes, 200)
+    )
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_named"),
+    [
+        ([("python3", 70_000.0), ("jbd2/sda1-8", 80.0)], True),
+        ([("python3", 30_000.0)], False),
+        ([("python3", 70_000.0), ("rsync", 20_000.0)], False),
+        ([("kworker/u8:1", 70_000.0)], False),
+    ],
+    ids=["one", "far from as much", "two", "a task of the kernel"],
+)
+def test_the_process_that_alone_writes_is_named(run, processes, is_named):
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), pidstat(*processes)))
+    assert ("python3 writes 68 MB/s meanwhile" in finding.summary) == is_named
+    assert any("python3" in item.text for item in finding.evidence) == is_named

@@ -204,20 +204,23 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= WAITING_DEPTH:
         return "not shown"
-    # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
-    is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
-    # but for a short burst that moves as much while it is busy as a stream does, in the time of one for each
-    is_excused &= not (_moves_a_stream(series, state) and latency <= usual * state.at_once)
-    if is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS:
+    if _is_excused_by_a_spindle(series, state, usual):
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
 
 
-def _moves_a_stream(series: DeviceSeries, state: State) -> bool:
-    """Whether a device that is idle most of the time moves as much as a stream does while it is busy."""
-    return 0 < state.util < BRIEF_UTIL and state.rate * state.size_kb >= state.util * streams_kb(series)
+def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -> bool:
+    """Whether a device of unknown class has a queue that only a spindle excuses, in too few samples for one.
+
+    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each.
+    """
+    is_brief = 0 < state.util < BRIEF_UTIL and state.latency_ms <= usual * state.at_once
+    if is_brief and state.rate * state.size_kb >= state.util * streams_kb(series):
+        return False
+    is_excused = class_of(series) == "unknown" and state.latency_ms > CALM * SERVICE["network"].usual_ms
+    return is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS
 
 
 def _is_at_own_speed(series: DeviceSeries, state: State) -> bool:
