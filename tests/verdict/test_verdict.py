@@ -1131,3 +1131,13 @@ def test_an_open_verdict_gives_one_answer(is_full):
     assert "Likely" not in said
     assert "Note:" in said
     assert said.startswith("Nothing shows who waits") or not is_full
+
+
+def test_a_steal_that_cannot_be_is_called_a_wrong_counter_in_the_verdict():
+    averaged = iostat([{"sda": CALM}], cpu={"%user": 0.01, "%steal": 99.64, "%idle": 0.35})
+    head = averaged[: averaged.rindex("11/20/26 13:")]
+    odd = re.sub(
+        r"(?m)^ +[\d.]+ +0.00 .*$", "           0.01    0.00    0.00    0.00   99.64    0.35", head, count=1
+    )
+    assert "steal of 99.64 % beside idle CPUs without work is a wrong counter" in judged([], odd)[1]
+    assert "wrong counter" not in judged([], head)[1]

@@ -16,7 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
-from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import moved, starved
 from iodiag.analysis.host.process_of_device import asker
@@ -402,7 +402,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}."
+            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
+            f"{_odd_steal(views)}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
@@ -430,6 +431,15 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         begins = "No trouble is visible, but the" if is_calm else "The"
         return f"{begins} capture cannot prove health: {calm}.", more
     return f"This capture is not enough: {_why_unknown(views)}.", more
+
+
+def _odd_steal(views: Sequence[View]) -> str:
+    """That the most striking number of the CPUs is no neighbour's doing, as the end of a sentence."""
+    for view in views:
+        if (cpu := view.cpu_all) is not None and (is_odd := is_impossible(cpu)).any():
+            values: Values = {"steal": float(cpu[is_odd].floats("steal_pct").max())}
+            return say("; steal of {steal:.2f} % beside idle CPUs without work is a wrong counter", values)
+    return ""
 
 
 def _run_averages(view: View) -> str:
