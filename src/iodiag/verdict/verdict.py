@@ -218,11 +218,11 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = (
-        " No rule found the cause."
-        if any(view.devices for view in views)
-        else f" The capture has {lack_of_disks(views)}."
-    )
+    unnamed = " No rule found the cause."
+    if not any(view.devices for view in views):
+        unnamed = f" The capture has {lack_of_disks(views)}."
+    elif all("disk" in view.average_only for view in views if view.devices):
+        unnamed = f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
