@@ -93,5 +93,20 @@ def test_a_stream_that_pushes_out_what_other_disks_read_again_is_named(report_of
     if is_told:
         assert (finding.severity, finding.confidence) == ("warning", "medium")
         assert set(finding.devices) == {"sda", "sdb"}
+        assert finding.summary.startswith("Memory is given to a stream: 640 page faults/s")
         assert "a reader of sdc, which takes 700000 kB/s" in finding.summary.replace(",000 kB/s", "000 kB/s")
         assert finding.confirm[0] == "pidstat -d 1"
+
+
+def test_a_stream_of_other_samples_has_no_part_in_it(report_of):
+    rows = [row(read=700_000, major=2, stolen=180_000)] * 2 + [row()] * 3
+    text = beside((7000, 690_000), (2, 20), rows)
+    quiet = "\n".join(
+        line.replace("690000", "0").replace("7000.00", "0.00")
+        if " sdc " in line and line >= "13:00:06"
+        else line
+        for line in text.splitlines()
+    )
+    finding = only(report_of(quiet, rules=[RULE]))
+    assert finding.summary.startswith("Memory is short: 1,400 page faults/s")
+    assert "a reader of" not in finding.summary

@@ -48,7 +48,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     streams = _streams(view, table)
     read = table.floats("pgpgin_kb_per_s") - sum(streams.values(), start=np.zeros(len(table)))
     table = table.with_columns(own_kb=read)
-    rows = table[_thrashes(view, table, limits)]
+    rows = table[is_thrash := _thrashes(view, table, limits)]
+    streams = {name: moved for name, moved in streams.items() if moved[is_thrash].any()}
     if not len(rows) or (streams and not _are_read_elsewhere(view, rows, streams)):
         yield _without(table, limits)
         return
@@ -149,8 +150,9 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits, streams: tup
     devices = tuple(_devices(view, rows, float(values["read"])))
     if streams:
         text += ", without the {stream:.0f} kB/s that are read from {streams}"
+        begins = "Memory is given to a stream"
         said = (
-            "a reader of {streams}, which takes {stream:.0f} kB/s through the page cache, pushes them out, "
+            "a reader of {streams}, which takes {stream:.0f} kB/s through the page cache, pushes out more, "
         )
         values["stream"] = weighted.mean(rows, "pgpgin_kb_per_s") - float(values["read"])
         values["streams"] = ", ".join(streams)
