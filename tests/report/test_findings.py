@@ -105,6 +105,13 @@ def rising_queue() -> list[str]:
     return [of([held(3000 * (1 + 0.002 * ((n * 7) % 5 - 2)), 8 + 2 * n) for n in range(20)]), FLASH]
 
 
+def waiting_process():
+    return [
+        "10:15:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+        "10:15:06     1000      4127      0.00    940.80      0.00     487  rsync\n"
+    ]
+
+
 def pressure() -> list[str]:
     clocks = [f"13:00:{second:02}" for second in range(2, 42, 2)]
     text = captures.banner() + "\n13:00:00 %sio-10 %sio-60 %sio-300 %sio %fio-10 %fio-60 %fio-300 %fio\n"
@@ -241,6 +248,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "one-cpu-bound": one_full_cpu,
     "page-cache-thrash": pages_read_again,
     "path-imbalance": "cases/slow-path",
+    "process-waits": waiting_process,
     "psi-io-pressure": pressure,
     "queue-limit": pinned_queue,
     "queue-settings": cut_stream,

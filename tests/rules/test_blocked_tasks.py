@@ -462,6 +462,22 @@ def test_devices_without_times_are_told_beside_iowait(report_of, rates, said):
     assert report.verdict.state == "open"
 
 
+@pytest.mark.parametrize(
+    ("rates", "size", "is_asked"),
+    [
+        ((14, 14.2), 148.0, True),
+        ((14, 14.2), 16.0, False),
+        ((14, 15), 148.0, False),
+        ((200, 201), 148.0, False),
+    ],
+    ids=["flat and little", "small requests", "not flat", "as a disk moves"],
+)
+def test_a_small_flat_rate_of_large_requests_asks_for_limits(report_of, rates, size, is_asked):
+    finding = only(report_of(plain(rates, iowait=23.0, size=size)))
+    assert ("a limit above the device (io.max) would look like this" in finding.summary) == is_asked
+    assert ("io.max" in finding.confirm[0]) == is_asked
+
+
 def test_devices_without_times_and_iowait_are_no_symptom(report_of):
     assert only(report_of(plain((142, 141, 142), iowait=3.0))) is None
 

@@ -194,3 +194,44 @@ def test_completions_of_very_many_requests_are_told_beside_soft_interrupts(repor
 def test_cpus_without_time_say_how_much_of_the_kernel_are_soft_interrupts(report_of):
     finding = only(report_of(soft(50.0, system=36.0), rules=[RULE]))
     assert "system 86 % (50 of these soft interrupts)" in finding.summary
+
+
+CROWD = {"r": 15, "us": 72, "sy": 17, "id": 11, "wa": 0, "cs": 900_000}
+
+
+@pytest.mark.parametrize(
+    ("changes", "cpus", "samples", "is_told"),
+    [
+        ({}, 8, 5, True),
+        ({}, 8, 2, False),
+        ({}, None, 5, False),
+        ({"r": 8}, 8, 5, False),
+        ({"b": 1}, 8, 5, False),
+        ({"us": 67, "wa": 5, "sy": 15}, 8, 5, False),
+        ({"us": 60, "st": 12}, 8, 5, False),
+    ],
+    ids=["a queue", "a moment", "CPUs unknown", "one task for each", "blocked", "little work", "stolen"],
+)
+def test_more_tasks_than_cpus_with_little_idle_time_are_told(report_of, changes, cpus, samples, is_told):
+    report = report_of(vmstat([CROWD | changes] * samples), cpus=cpus)
+    finding = only(report)
+    assert (finding is not None) == is_told
+    if is_told:
+        assert (finding.severity, report.verdict.state) == ("warning", "elsewhere")
+        assert "hardly any time left" in finding.summary
+        assert any("15 tasks want to run on 8 CPUs" in item.text for item in finding.evidence)
+        assert finding.confirm[0] == "pidstat -wt 1 10"
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({"r": 8, "us": 22, "id": 14}, "warning"),
+        ({"r": 7, "us": 22, "id": 14}, "notice"),
+        ({"r": 8}, "notice"),
+    ],
+)
+def test_work_in_the_kernel_is_a_warning_where_two_tasks_want_each_cpu(report_of, changes, severity):
+    finding = only(report_of(vmstat([KERNEL | changes] * 3), rules=[RULE], cpus=4))
+    assert finding.severity == severity
+    assert finding.confirm[0] == "perf top"

@@ -218,6 +218,45 @@ def test_a_hung_task_is_told_beside_few_blocked_ones(report_of):
     assert "postgres" in finding.summary
 
 
+WRITERS = (
+    "[  720.39] INFO: task flush-253:1:3826 blocked for more than 120 seconds.\n"
+    "[  840.39] INFO: task jbd2/dm-1-8:3823 blocked for more than 120 seconds.\n"
+)
+USERS = WRITERS.replace("flush-253:1", "rsync").replace("jbd2/dm-1-8", "rsync")
+
+
+@pytest.mark.parametrize(
+    ("hung", "severity", "devices"),
+    [
+        (WRITERS, "critical", ("dm-1",)),
+        (WRITERS.splitlines(keepends=True)[1], "warning", ("dm-1",)),
+        (WRITERS.replace("jbd2/dm-1-8", "xfsaild/dm-1"), "critical", ("dm-1",)),
+        (WRITERS.replace("jbd2/dm-1-8", "kworker/u8:2+flush-253:7"), "critical", ()),
+        (USERS, "warning", ()),
+    ],
+    ids=["journal and flusher", "seen once", "xfs", "a device that is not here", "users of a file server"],
+)
+def test_hung_tasks_that_write_out_a_file_system_are_of_its_device_and_graver(
+    report_of, hung, severity, devices
+):
+    report = report_of(capture(hit="dm-1", still=0), hung)
+    (finding,) = found(report)
+    assert (finding.severity, finding.devices) == (severity, devices)
+    assert ("They write out a file system" in finding.summary) == (hung != USERS)
+
+
+def test_a_rule_is_not_cleared_under_its_own_finding(report_of):
+    report = report_of(capture(still=0), log("INFO: task postgres:2211 blocked for more than 120 seconds."))
+    assert found(report)
+    assert "clear" not in {status for status, _ in outcomes(report)}
+
+
+def test_averages_of_disks_do_not_soften_what_the_log_says(report_of):
+    averages = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\ndm-1 12.00 48.00 0.00 4800 0\n"
+    (finding,) = found(report_of(averages, WRITERS))
+    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "high", ("dm-1",))
+
+
 def test_hung_tasks_are_evidence_of_blocked_ones(report_of):
     hung = "[Fri Nov 20 13:00:05 2026] INFO: task postgres:2211 blocked for more than 120 seconds.\n"
     report = report_of(vmstat([{"b": 9, "wa": 60}] * 5), hung, rules=["blocked-tasks"])

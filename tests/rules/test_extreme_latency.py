@@ -396,8 +396,18 @@ def test_one_request_alone_that_takes_long_at_times_is_told(report_of, slow, oth
     finding = found(report_of, [others, slow, others, others])
     assert (finding and (finding.severity, finding.confidence)) == told
     if finding:
-        assert "no queue explains it, in 1 of 4 samples; at other times one takes 9 ms" in finding.summary
+        assert finding.summary.startswith("One writer waits for each of its small writes to sda")
+        assert "9 ms each, but" in finding.summary
         assert any("--fdatasync=1" in command for command in finding.confirm)
+        assert any("smartctl" in command for command in finding.confirm) == (told == ("notice", "medium"))
+
+
+@pytest.mark.parametrize(
+    "other", [one_at_a_time(15, 9) | {"wkB/s": 900.0}, load(15, 9, size=6, util=13.5)], ids=["large", "reads"]
+)
+def test_what_is_no_log_has_no_one_writer(report_of, other):
+    finding = found(report_of, [one_at_a_time(15, 9), one_at_a_time(4, 90), other, other])
+    assert "no queue explains it, in 1 of 4 samples; at other times one takes 9 ms" in finding.summary
 
 
 def test_what_stands_on_a_disk_that_is_slow_alone_is_no_second_device(report_of):

@@ -109,6 +109,19 @@ def test_counters_that_contradict_each_other_clear_nothing(run):
     assert [o.status for o in report.outcomes] == ["undetermined"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [({}, False), ({"aqu-sz": 0.98}, True), ({"rkB/s": 1500.0, "wkB/s": 690_000.0}, True)],
+    ids=["many by its counter", "one by both", "writes, which may wait for flushes"],
+)
+def test_reads_of_which_another_counter_tells_many_are_not_one_at_a_time(run, changes, is_told):
+    row = {"tps": 7500, "rkB/s": 690_000.0, "wkB/s": 1500.0, "areq-sz": 92.0, "aqu-sz": 27.0, "await": 0.13}
+    report = run(sar_d([{"sdv": row | {"%util": 98.0} | changes}] * 6))
+    assert bool(found(report)) == is_told
+    if not is_told:
+        assert "far more requests in flight than rate times latency" in report.outcomes[0].reason
+
+
 def readers(count, rates, latency=None):
     """Rows of so many callers that each wait for their own request, at several rates."""
     return [load(rate, latency or 1000 * count / rate, size=8, util=100) for rate in rates]

@@ -60,3 +60,53 @@ def test_large_readaheads_leave_it_open(report_of):
     (outcome,) = report.outcomes
     assert outcome.status == "undetermined"
     assert "640 faults/s wait for 1,094 kB each" in outcome.reason
+
+
+def beside(stream, others, rows):
+    """The rows of paging, and beside them what a device streams and what two others read: (tps, kB/s)."""
+    text = capture(rows) + "\n13:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    for n in range(len(rows)):
+        for name, (tps, kb) in {"sdc": stream, "sda": others, "sdb": others}.items():
+            text += (
+                f"13:00:{2 * n + 2:02} {name} {tps}.00 {kb}.00 0.00 {kb / max(tps, 1):.2f} 1.00 9.00 80.00\n"
+            )
+    return text
+
+
+PUSHED = row(read=712_000, major=640, stolen=180_000)
+
+
+@pytest.mark.parametrize(
+    ("stream", "others", "is_told"),
+    [
+        ((7000, 700_000), (330, 6000), True),
+        ((35000, 700_000), (330, 6000), False),
+        ((7000, 700_000), (40, 6000), False),
+        ((7000, 700_000), (330, 900), False),
+        ((3000, 300_000), (330, 206_000), False),
+    ],
+    ids=["pushed out", "small requests", "fewer than faults", "read from nowhere", "a scan of all"],
+)
+def test_a_stream_that_pushes_out_what_other_disks_read_again_is_named(report_of, stream, others, is_told):
+    finding = only(report_of(beside(stream, others, [PUSHED] * 3), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if is_told:
+        assert (finding.severity, finding.confidence) == ("warning", "medium")
+        assert set(finding.devices) == {"sda", "sdb"}
+        assert finding.summary.startswith("Memory is given to a stream: 640 page faults/s")
+        assert "a reader of sdc, which takes 700000 kB/s" in finding.summary.replace(",000 kB/s", "000 kB/s")
+        assert finding.confirm[0] == "pidstat -d 1"
+
+
+def test_a_stream_of_other_samples_has_no_part_in_it(report_of):
+    rows = [row(read=700_000, major=2, stolen=180_000)] * 2 + [row()] * 3
+    text = beside((7000, 690_000), (2, 20), rows)
+    quiet = "\n".join(
+        line.replace("690000", "0").replace("7000.00", "0.00")
+        if " sdc " in line and line >= "13:00:06"
+        else line
+        for line in text.splitlines()
+    )
+    finding = only(report_of(quiet, rules=[RULE]))
+    assert finding.summary.startswith("Memory is short: 1,400 page faults/s")
+    assert "a reader of" not in finding.summary

@@ -81,3 +81,27 @@ def test_minutes_in_which_nothing_gets_done_are_a_cost(report_of, minute, five, 
     assert ("over the last five minutes" in finding.summary) == (severity == "warning")
     alone = only(report_of(text, vmstat([{"b": 1, "wa": 6}] * 5), rules=[RULE]))
     assert alone.severity == ("notice" if severity == "warning" else "info")
+
+
+AVERAGED = """\
+Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+          12.00    0.00    4.00   30.00    0.00   54.00
+
+Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn
+nvme0n1          24.30       130.20       172.60   68052100   90213400
+sda             231.00      6200.00      3100.00  324000000  162000000
+"""
+
+
+def test_what_the_capture_holds_is_not_asked_again_and_who_asks_most_is_told(report_of):
+    psi = "".join(
+        f"{kind} avg10=84.50 avg60=80.00 avg300=78.00 total=269336601043\n" for kind in ("some", "full")
+    )
+    report = report_of(f"cat /proc/pressure/io\n{psi}\n{AVERAGED}")
+    finding = only(report)
+    assert "cat /proc/pressure/io" not in finding.confirm
+    assert finding.confirm[0] == "iostat -xyt 1 30"
+    assert "sda: 231 requests/s of 40.3 kB" in report.headline
+    assert "No rule found the cause" not in report.headline

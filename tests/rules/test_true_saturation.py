@@ -82,7 +82,7 @@ def test_writes_that_nobody_waits_for_are_no_warning(run):
     assert waiting.severity == "warning"
 
 
-@pytest.mark.parametrize(("size", "depth"), [(512, 17), (512, 50), (16, 17)])
+@pytest.mark.parametrize(("size", "depth"), [(200, 17), (200, 50), (16, 17)])
 def test_a_full_disk_is_a_warning_unless_it_is_seen_that_nobody_waits(run, size, depth):
     rows = load(140, 1000 * depth / 140, reads=0.0, size=size)
     (finding,) = found(run(iostat([{"sda": rows}] * 20), lsblk(("sda", True))))
@@ -443,7 +443,7 @@ def test_writes_in_line_cost_nothing_where_tasks_run_all_the_time(report_of, cpu
     ("changes", "calm", "cpu", "severity"),
     [
         ({}, 2, None, "notice"),
-        ({}, 1, None, "warning"),
+        ({}, 1, None, "notice"),
         ({"r/s": 20.0, "rkB/s": 80.0, "r_await": 90.0}, 2, None, "warning"),
         ({"w/s": 5000.0, "wkB/s": 80_000.0}, 2, None, "warning"),
         ({}, 2, {"%iowait": 2.0, "%idle": 90.0}, "notice"),
@@ -581,19 +581,41 @@ def test_what_is_far_slower_is_told_apart_however_many_are_between(run):
     assert not any({"sda", "sdf"} <= set(finding.devices) for finding in findings)
 
 
+READ = {"r/s": 2.0, "rkB/s": 8.0, "r_await": 90.0}
+FLUSHED = {"f/s": 1.5, "f_await": 60.0}
+
+
 @pytest.mark.parametrize(
-    ("row", "severity"),
+    ("row", "cpu", "severity"),
     [
-        (stream(100, 90), "notice"),
-        (stream(100, 90, merges=0.0), "warning"),
-        (stream(100, 450), "warning"),
-        (stream(100, 90, merges=200.0), "warning"),
+        (stream(100, 90), None, "notice"),
+        (stream(100, 90, merges=0.0), None, "notice"),
+        (stream(100, 450), None, "notice"),
+        (stream(100, 450), {"%iowait": 30.0, "%idle": 55.0}, "notice"),
+        (stream(100, 450), {"%iowait": 60.0, "%idle": 30.0}, "warning"),
+        (stream(100, 560), None, "warning"),
+        (stream(100, 450) | READ, None, "warning"),
+        (stream(100, 450) | FLUSHED, None, "warning"),
+        (stream(100, 450, rate=80.0), None, "warning"),
+        (load(400, 200, size=240, reads=0.0), None, "warning"),
     ],
-    ids=["at its pace", "not merged", "a long queue", "hardly merged"],
+    ids=[
+        *("merged", "sent as they are", "a long queue", "some iowait", "iowait of half the time and more"),
+        *("half a second", "a reader", "flushes", "slower than a stream", "smaller writes"),
+    ],
 )
-def test_a_stream_that_the_page_cache_merges_is_no_warning_while_nobody_is_seen_to_wait(run, row, severity):
-    (finding,) = found(run(iostat([{"sda": row}])))
+def test_a_stream_of_large_writes_alone_is_no_warning_while_nobody_is_seen_to_wait(run, row, cpu, severity):
+    (finding,) = found(run(iostat([{"sda": row}], cpu)))
     assert finding.severity == severity
+    assert ("it is a stream of 93 MB/s" in finding.summary) == (severity == "notice")
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"), [(190.0, "judged as a spinning disk"), (1200.0, "no single spin")]
+)
+def test_what_moves_more_than_any_spindle_is_not_judged_as_one_in_words(run, rate, words):
+    (finding,) = found(run(iostat([{"sda": stream(100, 90, rate=rate)}])))
+    assert any(words in item.text for item in finding.evidence)
 
 
 @pytest.mark.parametrize(("iowait", "severity"), [(50.0, "warning"), (2.0, "notice")])
@@ -721,3 +743,28 @@ def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, c
     report = run(banner() + rows * count)
     assert [(f.severity, f.confidence) for f in found(report)] == [told]
     assert (report.verdict.state == "unknown") == (count == 1)
+
+
+def pidstat(*processes):
+    """`pidstat -d`: kB/s that each process writes in one second."""
+    text = "13:00:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    return text + "".join(
+        f"13:00:02        0 {n:>9}      0.00 {kb:>9.2f}      0.00       0  {name}\n"
+        for n, (name, kb) in enumerate(processes, 200)
+    )
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_named"),
+    [
+        ([("python3", 70_000.0), ("jbd2/sda1-8", 80.0)], True),
+        ([("python3", 30_000.0)], False),
+        ([("python3", 70_000.0), ("rsync", 20_000.0)], False),
+        ([("kworker/u8:1", 70_000.0)], False),
+    ],
+    ids=["one", "far from as much", "two", "a task of the kernel"],
+)
+def test_the_process_that_alone_writes_is_named(run, processes, is_named):
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), pidstat(*processes)))
+    assert ("python3 writes 68 MB/s meanwhile" in finding.summary) == is_named
+    assert any("python3" in item.text for item in finding.evidence) == is_named

@@ -98,3 +98,10 @@ def test_a_queue_printed_without_decimals_is_no_queue_of_zero(report_of):
 def test_requests_quicker_than_a_tick_are_counted_in_full(report_of):
     flash = {"r/s": 5000.0, "rkB/s": 40000.0, "r_await": 0.2, "aqu-sz": 1.0, "%util": 25.0}
     assert not report_of(iostat([{"nvme0n1": flash}] * 8), rules=[RULE]).findings
+
+
+def test_columns_that_the_kernel_does_not_keep_clear_nothing(report_of):
+    row = {"w/s": 1500.0, "wkB/s": 7200.0}
+    (outcome,) = report_of(iostat([{"md3": row}] * 3), rules=[RULE]).outcomes
+    assert (outcome.status, outcome.devices) == ("undetermined", ("md3",))
+    assert "neither latency nor busy time" in outcome.reason

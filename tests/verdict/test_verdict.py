@@ -721,16 +721,27 @@ def test_devices_that_answer_quickly_explain_iowait_by_the_requests_in_flight():
 FLUSH = load(200, 70, size=60, reads=0, depth=14.0, util=12.0)
 
 
+RATES = (80000, 40000, 60000, 90000, 20000)
+
+
 @pytest.mark.parametrize(
     ("texts", "is_calm"),
     [
         ((iostat([{"sda": FLUSH}] * 3, cpu=IDLE_CPU), DISK), True),
         ((iostat([{"sda": {**FLUSH, "%util": 60.0}}] * 3, cpu=IDLE_CPU), DISK), False),
         ((iostat([{"sda": FLUSH}] * 3, cpu={"%iowait": 40.0, "%idle": 55.0}), DISK), False),
-        ((vmstat([{"us": 3, "b": 0, "bi": 80000}] * 5),), True),
-        ((vmstat([{"us": 3, "b": b, "bi": 80000} for b in (0, 0, 1, 0, 0)]),), False),
+        ((vmstat([{"us": 3, "b": 0, "bi": bi} for bi in RATES]),), True),
+        ((vmstat([{"us": 3, "b": 0, "bi": 80000}] * 5),), False),
+        (
+            (vmstat([{"us": 3, "b": b, "bi": bi} for b, bi in zip((0, 0, 1, 0, 0), RATES, strict=True)]),),
+            False,
+        ),
+        ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
     ],
-    ids=["a flush", "a busy disk", "somebody waits", "nobody waits", "a task waits once"],
+    ids=[
+        *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
+        "once in many",
+    ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
     report = report_of(*texts)
@@ -1098,3 +1109,84 @@ def test_how_sure_a_symptom_is_says_nothing_of_its_cause():
 def test_a_volume_of_unknown_class_at_the_rate_of_a_limit_is_not_healthy():
     rows = load(2000, 3.9, size=64, util=100.0)
     assert state_of(iostat([{"vda": rows}] * 6)) != "healthy"
+
+
+UNTIMED = {"w/s": 1500.0, "wkB/s": 7200.0}
+
+
+@pytest.mark.parametrize(
+    ("others", "is_idle"),
+    [({}, False), ({"sda": load(5, 0.4, size=8)}, False), ({"sda": load(900, 0.4, size=8, reads=0)}, True)],
+    ids=["alone", "beside a disk that moves next to nothing", "above the disk that moves it"],
+)
+def test_a_layer_that_is_not_timed_is_shown_by_the_disks_below_it_alone(others, is_idle):
+    found, said = judged([], iostat([{"md3": UNTIMED, **others}] * 5))
+    assert found.state == ("healthy" if is_idle else "unknown")
+    assert "next to nothing" not in said
+    assert "No trouble is visible" not in said
+    assert ("capture its members" in said) != is_idle
+
+
+def test_what_was_moved_while_nobody_waited_is_told():
+    rows = [{"us": 40, "b": int(n == 3), "bo": 100_000 + 25_000 * (n % 4)} for n in range(9)]
+    said = report_of(vmstat(rows)).headline
+    assert "hardly anybody waits for I/O in 9 samples while" in said
+    assert "are written" in said
+    assert "what is asynchronous waits unseen" in said
+
+
+BURST = load(40, 24, size=120, depth=0.96, util=7.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, "healthy"),
+        ({"rkB/s": 900.0}, "unknown"),
+        ({"%util": 40.0}, "unknown"),
+        ({"r_await": 240.0, "aqu-sz": 9.6}, "unknown"),
+    ],
+    ids=["as a stream moves", "slow while busy", "busy for long", "slower than one at a time"],
+)
+def test_a_brief_burst_of_reads_is_healthy_where_it_moves_what_a_stream_does(changes, state):
+    rows = [{"sda": load(100, 0.6, size=4)}] * 3 + [{"sda": BURST | changes}]
+    assert judged([], iostat(rows))[0].state == state
+
+
+QUIET = load(70, 33, size=1030, reads=0, depth=2.3, util=40.0)
+FULL_SPEED = load(156, 40, size=1170, reads=0, depth=6.25, util=100.0)
+
+
+@pytest.mark.parametrize(
+    ("full", "calmer", "device", "state"),
+    [
+        (FULL_SPEED, QUIET, "sdb", "healthy"),
+        (FULL_SPEED | {"wkB/s": 100_000.0, "w/s": 85.0, "w_await": 73.0}, QUIET, "sdb", "open"),
+        (FULL_SPEED | {"r/s": 20.0, "rkB/s": 20_000.0, "r_await": 50.0}, QUIET, "sdb", "open"),
+        (FULL_SPEED, QUIET, "vdb", "open"),
+        (FULL_SPEED, FULL_SPEED, "sdb", "open"),
+    ],
+    ids=["one speed", "slower when full", "readers", "a virtual disk", "never calmer"],
+)
+def test_a_stream_of_large_writes_at_the_speed_of_a_calmer_state_is_healthy(full, calmer, device, state):
+    rows = [{device: calmer}, {device: full}, {device: calmer}]
+    assert judged([], iostat(rows))[0].state == state
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_an_open_verdict_gives_one_answer(is_full):
+    found = finding("cause", "notice", "medium")
+    said = judged([found], iostat([{"sda": FULL if is_full else CALM}] * 3))[1]
+    assert "Likely" not in said
+    assert "Note:" in said
+    assert said.startswith("Nothing shows who waits") or not is_full
+
+
+def test_a_steal_that_cannot_be_is_called_a_wrong_counter_in_the_verdict():
+    averaged = iostat([{"sda": CALM}], cpu={"%user": 0.01, "%steal": 99.64, "%idle": 0.35})
+    head = averaged[: averaged.rindex("11/20/26 13:")]
+    odd = re.sub(
+        r"(?m)^ +[\d.]+ +0.00 .*$", "           0.01    0.00    0.00    0.00   99.64    0.35", head, count=1
+    )
+    assert "steal of 99.64 % beside idle CPUs without work is a wrong counter" in judged([], odd)[1]
+    assert "wrong counter" not in judged([], head)[1]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from iodiag.analysis.array.array_commands import layer_commands
+from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.host.disk_health import volumes
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
@@ -86,6 +87,8 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     known = [_for_kernel(command, view.kernel) for command in finding.confirm]
     confirm = [text for command in known for text in _commands(command, view, devices)]
     is_cut = len(remedy) < len(finding.remedy) or not set(known) <= set(confirm)
+    # what the capture holds needs no second look, unless nothing else is left
+    confirm = [text for text in confirm if not _is_held(text, view)] or confirm
     fills = _fills(finding, view, devices)
     is_full = finding.rule in _OF_LIMITS
     if remote and not has_disks and (is_cut or is_full):
@@ -96,6 +99,17 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
         finding,
         remedy=tuple(dict.fromkeys(_filled(text, fills) or text for text in remedy)),
         confirm=tuple(_runnable(confirm, fills, [*devices, *bottoms])),
+    )
+
+
+def _is_held(command: str, view: View) -> bool:
+    """Whether a capture has samples of what a command prints."""
+    if command.startswith("cat /proc/pressure/"):
+        return "pressure" in view.tables
+    return (
+        command.startswith("mpstat -P ALL")
+        and fullest_cpu(view) is not None
+        and "cpu" not in view.average_only
     )
 
 

@@ -102,7 +102,8 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
     used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
     about = "disk" if finding.devices else None
-    if view.average_only & ({about} if about else used):
+    # what needs no table is from logs and reports of devices, which are no averages
+    if used and view.average_only & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"
         # an average is no sample of now, and no sentence may call it one
         summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.who_waits import (
@@ -31,6 +32,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
 
@@ -77,6 +79,9 @@ AS_MUCH = 1.5
 LIKE, SLOWED = 1.25, 2.0
 """How far apart rates and sizes of one load are; and times its latency from which it is not the same device:
 a doubling is no noise (as for a step in the latency behind a device)."""
+
+SAME_SPEED = 0.1
+"""How far apart the kB/s of two states while busy are at one speed of the device."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -177,7 +182,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
-    if is_quick(state) and not is_beyond:
+    if (is_quick(state) and not is_beyond) or _is_at_own_speed(series, state):
         return "healthy"
     if math.isnan(state.size_kb) and not is_hardly_used(state):
         is_slow = latency > CALM * usual_ms(series, STREAM_KB)
@@ -206,13 +211,39 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= WAITING_DEPTH:
         return "not shown"
-    # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
-    is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
-    if is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS:
+    if _is_excused_by_a_spindle(series, state, usual):
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -> bool:
+    """Whether a device of unknown class has a queue that only a spindle excuses, in too few samples for one.
+
+    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each.
+    """
+    is_brief = 0 < state.util < BRIEF_UTIL and state.latency_ms <= usual * state.at_once
+    if is_brief and state.rate * state.size_kb >= state.util * streams_kb(series):
+        return False
+    is_excused = class_of(series) == "unknown" and state.latency_ms > CALM * SERVICE["network"].usual_ms
+    return is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS
+
+
+def _is_at_own_speed(series: DeviceSeries, state: State) -> bool:
+    """Whether large writes alone, a few at once, move as much while it is busy as in a calmer state of it.
+
+    Then what they take is the size of the queue by that speed. What a network serves may be held by a limit.
+    """
+    if state.kind != "writes" or is_virtual(series) or not is_stream(series, state):
+        return False
+    moved = state.rate * state.size_kb / max(state.util, LITTLE_UTIL)
+    calmer = (
+        one.rate * one.size_kb / one.util
+        for one in lasting_states(series)
+        if one.kind == "writes" and one.size_kb >= STREAM_KB and LITTLE_UTIL < one.util < BUSY_UTIL
+    )
+    return any(abs(other / moved - 1) <= SAME_SPEED for other in calmer)
 
 
 def _usual_ms(series: DeviceSeries, state: State) -> float:
@@ -315,9 +346,19 @@ def is_trickle(series: DeviceSeries) -> bool:
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
-    """What was shown of each device of a host."""
+    """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are."""
     for series in view.devices:
-        yield series, shown_health(series)
+        is_bare = may_be_stacked(series) and series.is_untimed and not _has_disks(view, series)
+        yield series, "not shown" if is_bare else shown_health(series)
+
+
+def _has_disks(view: View, layer: DeviceSeries) -> bool:
+    """Whether the capture has disks that a layer stands on: known ones, or any that move half as much."""
+    if known := view.topology.below(layer.name):
+        return any(view.series(device.name) is not None for device in known)
+    disks = disks_of(view)
+    moved = sum(weighted.or_zero(weighted.mean(one.samples, "kb_per_s")) for one in disks)
+    return bool(disks) and not 2 * moved < weighted.mean(layer.samples, "kb_per_s")
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:

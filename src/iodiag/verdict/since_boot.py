@@ -27,7 +27,7 @@ def lack_of_disks(views: Sequence[View]) -> str:
     """
     counters = next((view.samples("disk_counters") for view in with_snapshots(views)), None)
     if counters is None:
-        return "no disk statistics"
+        return f"no disk statistics{_of_a_process(views)}"
     if len(np.unique(counters.floats("report"))) > 1:
         return "snapshots of the disks' counters, and no time between them, which would make rates"
     text = "one snapshot of the disks: counters since boot, no rates"
@@ -47,6 +47,22 @@ def lack_of_disks(views: Sequence[View]) -> str:
     parts += ["{now:.0f} in flight now"] if not np.isnan(values["now"]) else []
     wraps = "; a counter of ms begins again after 49.7 days of waiting" if len(parts) > 1 else ""
     return say(f"{text} ({{name}} on average: {', '.join(parts)}{wraps})", values)
+
+
+def _of_a_process(views: Sequence[View]) -> str:
+    """What the process of pidstat that moved most did, and how long it waited; empty without one."""
+    facts = [fact for view in views for fact in view.facts_of("pidstat") if fact.word("process")]
+    if not facts:
+        return ""
+    moved = {
+        way: [np.nan_to_num(fact.number(f"{way}_kb_per_s")) for fact in facts] for way in ("read", "write")
+    }
+    at = int(np.argmax(np.sum([*moved.values()], axis=0)))
+    values: Values = {way: float(rates[at]) for way, rates in moved.items()}
+    values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
+    text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
+    text += ", and waited {waited:.2f} s for I/O in a sample" if float(values["waited"]) > 0 else ""
+    return say(text, values)
 
 
 def of_mounts(views: Sequence[View]) -> str:

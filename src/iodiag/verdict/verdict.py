@@ -16,7 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.topmost_devices import are_related, lowest
-from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import moved, starved
 from iodiag.analysis.host.process_of_device import asker
@@ -35,6 +35,7 @@ from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
     MOST_AT_ONCE,
+    SELDOM_PER_S,
     WAITING_DEPTH,
     healths,
     is_brief,
@@ -218,11 +219,11 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = (
-        " No rule found the cause."
-        if any(view.devices for view in views)
-        else f" The capture has {lack_of_disks(views)}."
-    )
+    unnamed = " No rule found the cause."
+    if not any(view.devices for view in views):
+        unnamed = f" The capture has {lack_of_disks(views)}."
+    elif all("disk" in view.average_only for view in views if view.devices):
+        unnamed = f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
@@ -250,11 +251,12 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         where = _where(first.host, views)
-        if first.role == "cause" and first.confidence != "low" and not suspects:
+        if first.role == "cause" and first.confidence != "low":
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if any(_SHOW_WAITERS & {*view.tables} - view.average_only for view in views)
+                if all(map(nobody_waits, views))
+                or (not suspects and any(_SHOW_WAITERS & {*v.tables} - v.average_only for v in views))
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
@@ -264,9 +266,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = _settled_by(first)
         if is_seen:
             return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
-        is_likely = first.role == "cause" and first.confidence != "low"
-        begins = "Likely" if is_likely else "Not determined; possibly"
-        return _about(first, "open", asks), _after_colon(begins, first) + where + asks
+        return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
@@ -409,7 +409,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             bounds = _run_without_disks(views[0])
         return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}."
+            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
+            f"{_odd_steal(views)}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
@@ -437,6 +438,15 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         begins = "No trouble is visible, but the" if is_calm else "The"
         return f"{begins} capture cannot prove health: {calm}.", more
     return f"This capture is not enough: {_why_unknown(views)}.", more
+
+
+def _odd_steal(views: Sequence[View]) -> str:
+    """That the most striking number of the CPUs is no neighbour's doing, as the end of a sentence."""
+    for view in views:
+        if (cpu := view.cpu_all) is not None and (is_odd := is_impossible(cpu)).any():
+            values: Values = {"steal": float(cpu[is_odd].floats("steal_pct").max())}
+            return say("; steal of {steal:.2f} % beside idle CPUs without work is a wrong counter", values)
+    return ""
 
 
 def _run_averages(view: View) -> str:
@@ -528,7 +538,8 @@ def _calm_clause(views: Sequence[View]) -> str:
         return ""
     if not left and (unusable := _unusable(views)):
         return _beside_unusable(views, unusable)
-    if not left and (few := [one for view in views for one in view.devices if has_traffic(one)]):
+    few = [one for view in views for one in view.devices if has_traffic(one)]
+    if not left and few and all(_busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
         return say("next to nothing was asked of {name} ({what})", said)
@@ -536,10 +547,25 @@ def _calm_clause(views: Sequence[View]) -> str:
         series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
-    is_nobody = all(nobody_waits(view) and mean_blocked_tasks(view) == 0 for view in views)
-    if is_nobody and not any(view.devices for view in views):
-        return f"{nobody_waits(views[0])}; {_of_all_disks(views)}"
+    if all(map(_shows_who_waits, views)) and not any(view.devices for view in views):
+        text, values = _moved(views)
+        is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
+        if "flat" not in values and not is_stalled:
+            meanwhile = f" while {say(text, values)}" if text else ""
+            unseen = "but what is asynchronous waits unseen"
+            return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
     return ""
+
+
+def _shows_who_waits(view: View) -> bool:
+    """Whether tasks are counted and none waits for I/O, or one now and then in many samples."""
+    queue = view.samples("queue")
+    is_long = queue is not None and len(queue) >= MANY_SAMPLES
+    return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
+
+
+MANY_SAMPLES = 8
+"""Samples from which a task that waits now and then is told from one that waits often."""
 
 
 def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
@@ -609,7 +635,8 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
         if (active := lasting_states(series))
     ]
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-    return [one for one in with_traffic if shown_health(one[0]) not in ("healthy", "idle")] or with_traffic
+    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
 
 
 def _where_requests_are(view: View) -> str:
@@ -673,18 +700,23 @@ def _why_unknown(views: Sequence[View]) -> str:
             return "no device had any I/O while it was taken"
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
+    text, values = _moved(views)
+    also = f"; {say(text, values)}" if text else ""
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
-        return f"{calm}; {_of_all_disks(views)}"
+        return f"{calm}; {_of_all_disks(views)}{also}"
     for view in views:
         if view.left_out is not None and len(view.left_out):
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}"
+
+
+def _moved(views: Sequence[View]) -> tuple[str, Values]:
+    """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
     rates = [paging for view in views if (paging := view.samples("paging")) is not None]
     known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return f"{_of_all_disks(views)}{_measured_clause(views)}" + "".join(
-        f"; {say(*moved(paging))}" for paging in known[:1]
-    )
+    return moved(known[0]) if known else ("", {})
 
 
 def _measured_clause(views: Sequence[View]) -> str:

@@ -200,3 +200,17 @@ def test_json_by_other_names(row):
 )
 def test_json_that_is_cut_or_another_tool_s_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_the_length_of_a_sample_is_told_by_the_clocks_of_headers_and_rows():
+    assert facts_of(SAMPLES)[1][0]["interval_s"] == 1
+    assert (
+        "interval_s"
+        not in facts_of(SAMPLES.replace("03:11:57", "03:11:56").replace("03:11:58", "03:11:56"))[1][0]
+    )
+    two = (
+        SAMPLES.replace("03:11:58", "03:12:03")
+        .replace("03:11:57", "03:12:01")
+        .replace("03:11:56", "03:11:59")
+    )
+    assert facts_of(two)[1][0]["interval_s"] == 2

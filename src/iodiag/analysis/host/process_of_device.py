@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.capture import Fact
@@ -21,3 +23,24 @@ def asker(view: View, rows: Table, way: str) -> Fact | None:
         return None
     named = (fact for fact in view.facts_of("pidstat", "iotop") if fact.word("process"))
     return next((f for f in named if abs(f.number(f"{way}_kb_per_s") - moved) <= SAME * moved), None)
+
+
+def writer(view: View, rows: Table) -> Fact | None:
+    """The process that alone writes while a device writes about as much in `rows`, through the page cache.
+
+    pidstat counts what is given to the cache and a device what leaves it: within a factor of two. None where
+    several write, or what writes are tasks of the kernel.
+    """
+    moved = weighted.mean(rows, "write_kb_per_s")
+    facts = [fact for fact in view.facts_of("pidstat") if fact.number("write_kb_per_s") >= IDLE_KB_PER_S]
+    total = max((fact.number("write_kb_per_s") for fact in facts if not fact.word("process")), default=0.0)
+    named = (fact for fact in facts if fact.word("process") and not _OF_KERNEL.match(fact.word("process")))
+    most = max(named, key=lambda fact: fact.number("write_kb_per_s"), default=None)
+    kb = most.number("write_kb_per_s") if most is not None else 0.0
+    return most if kb >= MOST_WRITTEN * total and moved / 2 <= kb <= 2 * moved else None
+
+
+MOST_WRITTEN = 0.9
+"""Share of what all processes write from which one alone does."""
+
+_OF_KERNEL = re.compile(r"\[?(?:kworker|flush|jbd2|kjournald|xfsaild|kswapd|md\d|dmcrypt|loop\d|btrfs-)")

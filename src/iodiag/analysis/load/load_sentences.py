@@ -73,7 +73,14 @@ def _of_level(level: Level, prefix: str) -> Values:
 def class_named(series: DeviceSeries) -> str:
     """The class that a device is held against, for sentences; an unknown one means the slowest."""
     name = class_of(series)
-    return "class unknown; judged as a spinning disk" if name == "unknown" else name
+    if name != "unknown":
+        return name
+    is_beyond = bool((series.samples.floats("kb_per_s") > FASTEST_SPINDLE_KB).any())
+    return f"class unknown; {'no single' if is_beyond else 'judged as a'} spinning disk"
+
+
+FASTEST_SPINDLE_KB = 350.0 * 1024
+"""kB/s that no single spinning disk moves: the outer tracks of the fastest give less than 300 MB/s."""
 
 
 def _larger(one: float, other: float) -> float:

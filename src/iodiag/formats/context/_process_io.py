@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class Measure(NamedTuple):
     last: Line
     is_rate: bool = True
     number_name: str = "pid"
+    interval_s: float = math.nan
 
     def column(self, direction: str) -> str:
         return f"{direction}_kb_per_s" if self.is_rate else f"{direction}_kb"
@@ -61,8 +63,9 @@ class Measure(NamedTuple):
 def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:
     """The sum of all, then the five that read most and the five that wrote most, a fact each.
 
-    A fact's values are `process`, its number, kB (per second) of each direction that is known, and
-    `read_rank` and `write_rank` from 1 for the most.
+    The sum has the length of a sample, `interval_s`, where that is known. A fact's values are `process`, its
+    number, kB (per second) of each direction that is known, and `read_rank` and `write_rank` from 1 for the
+    most.
     """
     totals = {
         measure.column("read"): round(sum(process.read_kb or 0.0 for process in processes), 2),
@@ -70,7 +73,9 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
     }
     who = f"{len(processes)} process{'es' if len(processes) != 1 else ''}"
     read, wrote = map(measure.say, totals.values())
-    counted = {"processes": len(processes), "samples": measure.samples}
+    counted: Values = {"processes": len(processes), "samples": measure.samples}
+    if not math.isnan(measure.interval_s):
+        counted["interval_s"] = measure.interval_s
     text = f"{who} read {read} and wrote {wrote} in all ({measure.basis})"
     yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
     ranks = {direction: _ranks(processes, direction) for direction in ("read", "write")}

@@ -10,11 +10,14 @@ ended children moved. JSON (-o JSON, 12.7 and later) is read by the same words, 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, NamedTuple
 
+from iodiag.formats.clock import parse_time
 from iodiag.formats.context._common import json_object, parse_number, size_kb, solid
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
@@ -41,6 +44,7 @@ class _Header(NamedTuple):
 
     places: dict[str, int]
     width: int
+    lead: str
 
     @property
     def has_io(self) -> bool:
@@ -55,11 +59,25 @@ class _Listing:
     averages: dict[str, Process] = field(default_factory=dict)
     tables: int = 0
     clocks: set[tuple[int, str]] = field(default_factory=set)
+    lengths: list[float] = field(default_factory=list)
+    latest: float | None = None
 
     @property
     def reports(self) -> int:
         """The number of samples: tables, also those without a row, or clocks below one header."""
         return max(1, self.tables, len(self.clocks))
+
+    @property
+    def interval_s(self) -> float:
+        """The usual length of a sample, by the clocks of headers and rows; NaN where these do not tell."""
+        return median(self.lengths) if self.lengths else math.nan
+
+    def reach(self, lead: str) -> None:
+        """Note the clock of a header or of a row."""
+        now = parse_time(lead)
+        if now is not None and self.latest is not None and now > self.latest:
+            self.lengths.append(now - self.latest)
+        self.latest = now
 
 
 _JSON = r'"sysstat"\s*:\s*\{'
@@ -77,6 +95,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         found, is_average = _header(line.text)
         if found is not None:
             header, has_io = found, has_io or found.has_io
+            if found.lead and not is_average:
+                listing.reach(found.lead)
             listing.tables += found.has_io and not is_average
         elif header is None or not _take(listing, header, line):
             break
@@ -86,7 +106,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     processes = list((listing.samples or listing.averages).values())
     if listing.samples:
         _divide(processes, listing.reports)
-    measure = Measure(listing.reports, _basis(listing), lines[0], lines[used - 1])
+    measure = Measure(
+        listing.reports, _basis(listing), lines[0], lines[used - 1], interval_s=listing.interval_s
+    )
     facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
     return ContextBlock(used, facts=facts, layout="pidstat -d" if has_io else "pidstat")
 
@@ -150,7 +172,7 @@ def _header(text: str) -> tuple[_Header | None, bool]:
     if match is None:
         return None, False
     words = match["words"].split()
-    header = _Header({word: place for place, word in enumerate(words)}, len(words) - 1)
+    header = _Header({word: place for place, word in enumerate(words)}, len(words) - 1, match["lead"] or "")
     return header, bool(match["lead"]) and not match["lead"][0].isdigit()
 
 
@@ -176,6 +198,7 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     process.add(line, read, write, delay)
     if not is_average:
         listing.clocks.add((listing.tables, match["lead"]))
+        listing.reach(match["lead"])
     return True
 
 

@@ -50,7 +50,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import EVENTS
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Mask, Table, stacked
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 OF_DEVICES = {
     "media error": "medium errors",
@@ -131,11 +131,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     troubles = [] if events is None else list(_troubles(view, events))
     for trouble in troubles:
-        stretches = list(_stretches(view, trouble, limits))
+        is_sampled = "disk" not in view.average_only
+        stretches = list(_stretches(view, trouble, limits)) if is_sampled else []
         yield _cause(trouble, stretches, limits) if stretches else _fact(view, trouble)
     if hung := _hung(view, events):
         yield hung
-    if not troubles:
+    elif not troubles:
         lines, known = (sum(log.number(name) for log in logs) for name in ("lines", "known"))
         text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
         if not known:
@@ -311,26 +312,61 @@ def _lines(rows: Table) -> Values:
     return values | {"at": stamps[0] + (f" to {stamps[-1]}" if stamps[-1] != stamps[0] else "")}
 
 
+_WRITES_OUT = re.compile(r"^jbd2/([\w-]{1,64})-\d+$|^xfsaild/([\w-]{1,64})$|\bflush-(\d{1,4}:\d{1,7})$")
+"""Tasks of the kernel that write out a journal, the metadata or cached pages of one file system."""
+
+_AGAIN_S = 100.0
+"""Seconds after which a task is told again that is still hung: the kernel looks every two minutes."""
+
+
+def _written(view: View, matches: Sequence[re.Match[str]]) -> Iterator[str]:
+    """The devices that such tasks write to, those that the capture knows."""
+    shown = {*view.topology.devices, *(series.name for series in view.devices)}
+    found = (match[match.lastindex or 0] for match in matches)
+    names = ("dev" + name.replace(":", "-") if ":" in name else name for name in found)
+    yield from (name for name in dict.fromkeys(_disk(view, one, shown) for one in names) if name in shown)
+
+
+def _span(seconds: Floats) -> float:
+    """How far apart the first and the last of some times are; 0 where none is known."""
+    known = seconds[np.isfinite(seconds)]
+    return float(np.ptp(known)) if len(known) else 0.0
+
+
 def _hung(view: View, events: Table | None) -> Finding | None:
     """Tasks that the kernel found hung: those that wait for so long need not be many."""
     rows = of_kind(events, "hung task", view.samples("disk"))
     if not rows:
         return None
-    tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
+    names = [
+        match[1] if (match := re.search(r"task (\S{1,64}):\d", text)) else "" for text in rows["message"]
+    ]
+    tasks = Counter(name for name in names if name)
     values: Values = {"tasks": ", ".join(name for name, _ in tasks.most_common(3)), **_lines(rows)}
     # without the names of things a log has no messages
     who = ": {tasks}" if tasks else ""
     often = "once" if values["lines"] == 1 else "{lines} times"
+    writing = [_WRITES_OUT.search(name) for name in names]
+    of_writing = rows[np.array([match is not None for match in writing])]
+    is_lasting = max(_span(of_writing["time"].seconds()), _span(of_writing.floats("boot_s"))) >= _AGAIN_S
+    devices = tuple(_written(view, [match for match in writing if match]))
+    values["devices"] = ", ".join(devices)
+    of = " on {devices}" if devices else ""
+    stands = f" They write out a file system{of}: whoever waits for a write there stands still."
     return RULE.finding(
-        severity="warning",
+        severity="critical" if is_lasting else "warning",
         confidence="high",
         title="The kernel's log names hung tasks",
+        devices=devices,
         **time_fields(rows, of_host=True),
-        summary=say("The kernel found tasks hung for minutes, " + often + who + " ({at}).", values),
+        summary=say(
+            "The kernel found tasks hung for minutes, " + often + who + " ({at})." + stands * any(writing),
+            values,
+        ),
         evidence=(cite(rows, "{lines} lines on hung tasks" + who, values),),
         remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),
         confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "dmesg -T | grep -A 20 'blocked for more than'"),
-        cannot_know=("which device they waited for",),
+        cannot_know=() if devices else ("which device they waited for",),
     )
 
 

@@ -53,10 +53,19 @@ from iodiag.table.table import stacked
 MOSTLY = 0.5
 """Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""
 
+MOST_READ = 0.9
+"""Share of the bytes from which writes, which may wait for flushes, do not count."""
+
 
 def _is_overcounted(state: State) -> bool:
-    """Whether rate times latency of reads alone, without flushes, is far below the number in flight."""
-    return state.kind == "reads" and state.depth > 2 * state.held + HALF_DIGIT
+    """Whether rate times latency of reads, without flushes, is far below the number in flight.
+
+    Where requests are not counted by direction, their bytes tell.
+    """
+    is_of_reads = state.kind == "reads"
+    if not state.rows.has("reads_per_s"):
+        is_of_reads = state.mean("read_kb_per_s") >= MOST_READ * state.mean("kb_per_s") > 0
+    return is_of_reads and state.depth > 2 * state.held + HALF_DIGIT
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -72,7 +81,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif is_own and not doubtful and (few := _few(series, limits)) is not None:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
-            yield RULE.undetermined(_CONTRADICTED + _asked(view, series), series.name)
+            text = _CONTRADICTED if any(map(contradicts, doubtful)) else _OVERCOUNTED
+            yield RULE.undetermined(text + _asked(view, series), series.name)
         elif level is None and series.is_untimed:
             yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
@@ -139,6 +149,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
     )
 
 
+_OVERCOUNTED = "its counter of the queue tells of far more requests in flight than rate times latency does"
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
 
 

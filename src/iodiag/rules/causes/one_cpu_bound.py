@@ -59,7 +59,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding: the device that most requests wait at while one CPU is full."""
     shares = fullest_cpu(view)
     if shares is None:
-        reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
+        reason = (
+            "no sample is of a CPU by itself, and means over a run hide moments: mpstat -P ALL 1 shows each"
+        )
         yield RULE.not_applicable(reason, missing=("cpu",))
         return
     rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]

@@ -2,7 +2,9 @@
 
 What it detects: at least 100 major faults/s of at most 160 kB each, 2 MB/s and more paged in, and no fewer
 pages reclaimed than read: what comes in pushes out what is needed next. One sample is enough, since each
-holds hundreds of faults.
+holds hundreds of faults. What one device streams in requests of 64 kB and more, most of
+all that is paged in, is left out where the other devices read the rest, a request for every other fault at
+least: its reader pushes out what these have to read again.
 
 Why it matters: programs and mapped files run at the speed of the disk, on hosts without swap until they
 stand still; the disk is busy only because memory is short.
@@ -18,7 +20,8 @@ References: sar(1), -B; Documentation/accounting/psi.rst; mm/workingset.c on ref
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +32,12 @@ from iodiag.analysis.host.who_waits import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
-from iodiag.table.table import Mask, Table
+from iodiag.table.table import Floats, Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -42,16 +45,65 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     table = view.samples("paging")
     if table is None:
         return
-    rows = table[_thrashes(view, table, limits)]
-    if not len(rows):
+    streams = _streams(view, table)
+    read = table.floats("pgpgin_kb_per_s") - sum(streams.values(), start=np.zeros(len(table)))
+    table = table.with_columns(own_kb=read)
+    rows = table[is_thrash := _thrashes(view, table, limits)]
+    streams = {name: moved for name, moved in streams.items() if moved[is_thrash].any()}
+    if not len(rows) or (streams and not _are_read_elsewhere(view, rows, streams)):
         yield _without(table, limits)
         return
-    yield _finding(view, rows, len(table), limits)
+    yield _finding(view, rows, len(table), limits, tuple(streams))
+
+
+def _streams(view: View, table: Table) -> dict[str, Floats]:
+    """What devices at the top of stacks read in large requests, kB/s by sample, if most of all that is read.
+
+    That is a file read once, past the pages that are waited for.
+    """
+    found: dict[str, Floats] = {}
+    for series in _tops(view):
+        own, other = paired(table, series.samples)
+        rows = series.samples[other]
+        moved, paged_in = rows.floats("read_kb_per_s"), table.floats("pgpgin_kb_per_s")[own]
+        is_stream = (rows.floats("size_kb") >= _STREAM_KB) & (2 * moved > paged_in) & (moved <= paged_in)
+        if is_stream.any():
+            found[series.name] = np.zeros(len(table))
+            found[series.name][own[is_stream]] = moved[is_stream]
+    return found
+
+
+_STREAM_KB = 64.0
+"""Size of reads from which they are of a stream: half the usual readahead."""
+
+
+def _tops(view: View) -> list[DeviceSeries]:
+    tops = topmost(view, {series.name: None for series in view.devices})
+    return [series for series in view.devices if series.name in tops]
+
+
+def _are_read_elsewhere(view: View, rows: Table, streams: Collection[str]) -> bool:
+    """Whether the other devices read what is left, with a request for every other fault at least."""
+    others = _victims(view, rows, streams)
+    moved, requests = (sum(other[at] for other in others.values()) for at in (0, 1))
+    left, faults = weighted.mean(rows, "own_kb"), weighted.mean(rows, "major_faults_per_s")
+    return bool(0.7 * left <= moved <= 1.4 * left and 2 * requests >= faults)
+
+
+def _victims(view: View, rows: Table, streams: Collection[str]) -> dict[str, tuple[float, float]]:
+    """What devices beside the streams read meanwhile: kB/s and requests/s of those that read any."""
+    found: dict[str, tuple[float, float]] = {}
+    for series in _tops(view):
+        during = series.samples[paired(rows, series.samples)[1]]
+        kb, rate = (weighted.or_zero(weighted.mean(during, f"{name}_per_s")) for name in ("read_kb", "ios"))
+        if kb > 0 and series.name not in streams:
+            found[series.name] = kb, rate
+    return found
 
 
 def _without(table: Table, limits: Limits) -> Outcome:
     """Why no sample shows it: clear where few faults wait or nothing is reclaimed, else what is in doubt."""
-    faults, read = table.floats("major_faults_per_s"), table.floats("pgpgin_kb_per_s")
+    faults, read = table.floats("major_faults_per_s"), table.floats("own_kb")
     reclaimed = table.floats("steal_per_s") * KB_PER_PAGE
     many = (faults >= limits.major_faults) & (reclaimed >= (1 - limits.near / 100) * read)
     many &= read > limits.fault_kb * faults
@@ -71,7 +123,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
 
 def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
     """The samples in which faults wait for pages that push out as many others, without swap."""
-    read, faults = table.floats("pgpgin_kb_per_s"), table.floats("major_faults_per_s")
+    read, faults = table.floats("own_kb"), table.floats("major_faults_per_s")
     reclaimed = table.floats("steal_per_s") * KB_PER_PAGE
     is_random = (faults >= limits.major_faults) & (read <= limits.fault_kb * faults)
     result = is_random & (read >= limits.read_kb) & (reclaimed >= (1 - limits.near / 100) * read)
@@ -82,26 +134,39 @@ def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
     return np.asarray(result)
 
 
-def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, samples: int, limits: Limits, streams: tuple[str, ...]) -> Finding:
     values: Values = {
-        "read": weighted.mean(rows, "pgpgin_kb_per_s"),
+        "read": weighted.mean(rows, "own_kb"),
         "faults": weighted.mean(rows, "major_faults_per_s"),
         "reclaimed": weighted.mean(rows, "steal_per_s") * KB_PER_PAGE,
         "count": len(rows),
         "samples": samples,
     }
     witnesses = list(_witnesses(view, rows, values, limits))
-    at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
+    at_most: Confidence = "high" if len(rows) >= limits.samples and not streams else "medium"
     often = in_samples(samples)
     text = "{faults:.0f} major faults/s, {read:.0f} kB/s paged in, {reclaimed:.0f} kB/s reclaimed"
+    begins, said, fields = "Memory is short", "as much is dropped for them, ", dict[str, Any]()
+    devices = tuple(_devices(view, rows, float(values["read"])))
+    if streams:
+        text += ", without the {stream:.0f} kB/s that are read from {streams}"
+        begins = "Memory is given to a stream"
+        said = (
+            "a reader of {streams}, which takes {stream:.0f} kB/s through the page cache, pushes out more, "
+        )
+        values["stream"] = weighted.mean(rows, "pgpgin_kb_per_s") - float(values["read"])
+        values["streams"] = ", ".join(streams)
+        devices = tuple(_victims(view, rows, streams))
+        fields = {"title": _PUSHED_OUT, "remedy": _OF_STREAMS, "confirm": ("pidstat -d 1", *RULE.confirm)}
     return RULE.finding(
+        **fields,
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
-        devices=tuple(_devices(view, rows, float(values["read"]))),
+        devices=devices,
         **time_fields(rows, of_host=True),
         summary=say(
-            "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
-            f"and as much is dropped for them, {often}.",
+            begins + ": {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
+            f"and {said}{often}.",
             values,
         ),
         evidence=(
@@ -112,6 +177,14 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         refutes=("a first pass at random over a file larger than memory", "few refaults in /proc/vmstat"),
         cannot_know=("whether the host runs short or the limit of a control group: memory.events tells",),
     )
+
+
+_PUSHED_OUT = "A stream through the page cache pushes out pages that are read again"
+_OF_STREAMS = (
+    "See who reads the stream (pidstat -d 1), and let it pass by the page cache: O_DIRECT or fadvise.",
+    "Or give it a control group of its own with a limit of memory (memory.high).",
+    "Do not tune the disks that wait: their load goes away with the stream.",
+)
 
 
 def _witnesses(view: View, rows: Table, values: Values, limits: Limits) -> Iterator[Evidence]:
@@ -134,7 +207,7 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
     disk = rows_at(view, "disk", rows)
     if disk is None:
         return
-    tops = topmost(view, {series.name: None for series in view.devices})
+    tops = {series.name for series in _tops(view)}
     parts = {name: part for name, part in by_device(disk) if name in tops}
     reads = {name: weighted.or_zero(weighted.mean(part, "read_kb_per_s")) for name, part in parts.items()}
     yield from (name for name, kb in reads.items() if 0.7 * read_kb <= kb <= 1.4 * read_kb)

@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 
+from iodiag.analysis.host.process_of_device import writer
 from iodiag.analysis.host.who_waits import NOBODY, blocked, do_several_wait, does_nobody_wait, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
@@ -74,7 +75,7 @@ from iodiag.analysis.load.saturation import (
 from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
@@ -149,18 +150,15 @@ def _finding(
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
         summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
+    severity = _severity(view, series, lead, rows, sure, limits)
+    also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
-    fields: dict[str, Any] = {
-        "severity": "notice"
-        if is_passing(series, rows, limits)
-        else _severity(view, series, lead, sure, limits),
-        "remedy": (*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else _remedy(lead),
-    }
+    fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead)}
     return RULE.finding(
         **fields | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
-        summary=say(summary, values)
+        summary=say(summary + also, values | numbers)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + "".join(f"; {item.text}" for item in iowaits[:1])
         + ".",
@@ -176,6 +174,7 @@ def _finding(
             *disks_below(lead),
             *iowaits,
             *waiters(view, lead),
+            *given,
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
             *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
@@ -184,6 +183,27 @@ def _finding(
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _of_writes(
+    view: View, load: JudgedLevel, rows: Table, severity: Severity, limits: Limits
+) -> tuple[str, Values, tuple[Evidence, ...]]:
+    """What large writes move where they are no more than an inefficiency, and which process alone writes.
+
+    As the end of a sentence with its values, and evidence.
+    """
+    if load.said.direction != "writes":
+        return "", {}, ()
+    text = ""
+    values: Values = {}
+    if severity == "notice" and load.level.size_kb >= limits.merged:
+        text = "; it is a stream of {stream_mb:.0f} MB/s"
+        values["stream_mb"] = load.level.rate * load.level.size_kb / KB_PER_MB
+    process = writer(view, rows)
+    if process is None:
+        return text, values, ()
+    values |= {"process": process.word("process"), "given": process.number("write_kb_per_s") / KB_PER_MB}
+    return text + "; {process} writes {given:.0f} MB/s meanwhile", values, (cite_fact(process),)
 
 
 def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
@@ -195,6 +215,8 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
 
 def _remedy(load: JudgedLevel) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
+    if load.said.direction == "writes":
+        return (*_OF_WRITES, *RULE.remedy)
     return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
 
 
@@ -350,10 +372,10 @@ def _points(view: View, load: JudgedLevel, limits: Limits) -> float:
 
 
 def _severity(
-    view: View, series: DeviceSeries, load: JudgedLevel, sure: Confidence, limits: Limits
+    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, sure: Confidence, limits: Limits
 ) -> Severity:
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
-    if sure == "low" or load.level.latency_ms < limits.least_harm:
+    if is_passing(series, rows, limits) or sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     moved = load.level.busy_rate * load.level.size_kb
     is_stream = is_adjacent_stream(series, load.level.size_kb, moved) and class_of(series) == "spinning"
@@ -388,7 +410,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
 
 def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
-    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and the page cache merges it."""
+    hurts no reader, or a stream at full speed adds no iowait; nothing tells, and it is large writes alone."""
     blocked_tasks = blocked(view, load.level.rows)
     if blocked_tasks is not None:
         return blocked_tasks[1] < NOBODY
@@ -403,14 +425,24 @@ def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Lim
         return not do_several_wait(view, load.level.rows)
     others = view.cpu_at(rest)
     if cpu is None or others is None or view.cpus is None:
-        # what the page cache merges, with a queue that a device takes at once, is written at its pace
-        merges = weighted.ratio(load.level.rows, "write_merges_per_s", "writes_per_s")
-        is_merged = load.level.size_kb >= limits.merged and merges >= limits.merges
-        return is_merged and load.level.busy_depth < limits.burst_depth
+        return _is_stream_alone(series, load, cpu, limits)
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
+
+
+def _is_stream_alone(series: DeviceSeries, load: JudgedLevel, cpu: Table | None, limits: Limits) -> bool:
+    """Whether large writes have a device to themselves: the page cache hands in many at once, for nobody.
+
+    Behind a queue of half a second everybody else waits.
+    """
+    samples = series.samples
+    if any((samples.floats(f"{way}_per_s") >= 1).any() for way in ("reads", "flushes")):
+        return False
+    is_waited = cpu is not None and weighted.mean(cpu, "iowait_pct", "cpu") >= 100 * NOBODY
+    is_short = load.level.latency_ms < limits.still_ms
+    return load.level.size_kb >= limits.merged and is_short and not is_waited
 
 
 def _is_cpu_spent(view: View, limits: Limits) -> bool:
@@ -523,7 +555,6 @@ RULE = Rule(
             0.5, "", "share of the requests/s that goes with it", "judgement: no other kind"
         ),
         "least_piece": Threshold(16, "kB", "size from which requests are no pages", "a database's page"),
-        "merges": Threshold(9, "writes", "merged into each on average", "nine of ten from the page cache"),
         "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
         "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
         "most_steal": Threshold(

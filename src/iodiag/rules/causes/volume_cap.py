@@ -390,7 +390,8 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
         held = max_over_min(top.rows, top.quantity)
         yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})
-    yield from likeness(top)
+    is_unseen_link = top.cap is not None and top.cap.is_link and is_virtual(series)
+    yield from likeness(replace(top, cap=None) if is_unseen_link else top)
     if top.other_range >= limits.varies:
         text = "the other of IOPS and throughput ranged over {others:.1f}x meanwhile: only one is held"
         yield cite(top.rows, text, {"others": top.other_range})

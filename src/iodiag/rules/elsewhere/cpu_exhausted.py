@@ -36,7 +36,7 @@ from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, stacked
+from iodiag.table.table import Mask, Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -46,7 +46,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     # what gives way (nice) does not count; interrupts are part of system
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
-    is_out = (cpu.floats("idle_pct") <= limits.idle) & (work >= limits.busy)
+    is_out = cpu.floats("idle_pct") <= limits.idle
+    is_out |= _is_short(view, cpu, limits)
+    is_out &= work >= limits.busy
     is_out &= ~(cpu.floats("iowait_pct") > limits.iowait) & ~(cpu.floats("steal_pct") >= limits.steal)
     if not is_out.any() and (found := _of_soft_interrupts(view, cpu, limits)):
         yield found
@@ -78,6 +80,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(reason)
         return
     yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
+
+
+def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
+    """The samples with little idle time, if more tasks want to run in most of all than the CPUs serve.
+
+    None of them waits for I/O; a batch run with one task for each CPU leaves nobody waiting.
+    """
+    little: Mask = cpu.floats("idle_pct") <= limits.little
+    queue = rows_at(view, "queue", cpu[little])
+    if view.cpus is None or queue is None or "cpu" in view.average_only:
+        return np.zeros(len(cpu), dtype=np.bool_)
+    tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
+    is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
+    return little & bool(is_most and tasks >= limits.crowd * view.cpus and not waiting >= 1)
 
 
 def _of_interrupts(view: View, limits: Limits) -> Finding | None:
@@ -211,19 +227,25 @@ def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
     More tasks want to run then than there are CPUs; where these are not counted, more than one can serve.
     """
     rows = cpu[cpu.floats("system_pct") >= limits.system]
-    queue = rows_at(view, "queue", rows)
-    tasks = weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
+    tasks = _tasks(view, rows)
     is_told = tasks > (view.cpus or _MOST_TASKS) and (view.cpus is not None or len(rows) >= limits.samples)
     is_told &= not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     return rows if is_told and 2 * len(rows) > len(cpu) and "cpu" not in view.average_only else rows[:0]
+
+
+def _tasks(view: View, rows: Table) -> float:
+    """How many tasks want to run on average; NaN where that is not shown."""
+    queue = rows_at(view, "queue", rows)
+    return weighted.mean(queue, "run_queue", "queue") if queue is not None else math.nan
 
 
 def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
     values = _shares(rows) | {"count": len(rows), "samples": len(cpu)}
     text = _system(values) + ", user {user:.0f} %, idle {idle:.0f} %"
     text += "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
+    is_crowd = view.cpus is not None and _tasks(view, rows) >= 2 * view.cpus
     return RULE.finding(
-        severity="notice",
+        severity="warning" if is_crowd and float(values["idle"]) <= limits.little else "notice",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         title="The CPUs work in the kernel",
@@ -234,7 +256,7 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
         cannot_know=("what the kernel does: perf top tells (copies, checksums, locks, reclaim)",),
         remedy=("See what the kernel does: perf top, or perf record -ag of ten seconds.",),
-        confirm=("mpstat -P ALL 1 10", "vmstat 1 10", "sar -B 1 10"),
+        confirm=("perf top", "mpstat -P ALL 1 10", "vmstat 1 10", "sar -B 1 10"),
     )
 
 
@@ -247,22 +269,36 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     text = f"user {{user:.0f}} %, {_system(values)}, idle {{idle:.1f}} %"
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
+    left = "no" if float(values["idle"]) <= limits.idle else "hardly any"
+    switching = tuple(_switching(view, rows, limits))
     return RULE.finding(
         severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
-        summary=say(f"The CPUs have no time left: {text}, {often}.", values),
+        summary=say(f"The CPUs have {left} time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),
             *_runnable(view, rows),
+            *switching,
         ),
+        confirm=("pidstat -wt 1 10", *RULE.confirm) if switching else RULE.confirm,
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
         cannot_know=(
             "which programs take the time: top and perf tell",
             "what the disks did, where none is shown: without idle time there is no iowait",
         ),
     )
+
+
+def _switching(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """How often tasks are switched, where that alone is much of the work."""
+    system = rows_at(view, "system", rows) if view.cpus else None
+    if system is not None and view.cpus:
+        each = weighted.mean(system, "context_switches_per_s", "system") / view.cpus
+        if each >= limits.switches:
+            text = "{each:.0f} switches of tasks per second on each CPU"
+            yield cite(system, text, {"each": each}, worst="context_switches_per_s")
 
 
 def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
@@ -290,6 +326,11 @@ RULE = Rule(
     thresholds={
         "idle": Threshold(5, "%", "idle time that is none", "judgement: the usual alarm is at 95 % busy"),
         "iowait": Threshold(5, "%", "iowait from which CPUs have time", "proc_stat(5): iowait is idle time"),
+        "little": Threshold(15, "%", "idle time that is little", "judgement: one CPU of seven"),
+        "crowd": Threshold(1.25, "tasks", "for each CPU that want to run", "a batch run has one"),
+        "switches": Threshold(
+            50000, "1/s", "switches of each CPU that are much", "20 us from one to another"
+        ),
         "busy": Threshold(85, "%", "user and system work", "judgement: the rest: nice, steal, lost digits"),
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),

@@ -177,6 +177,6 @@ RULE = Rule(
     },
     confirm=("uname -r",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
-    to_clear=ToClear(samples=1, requests=20),
+    to_clear=ToClear(samples=1, requests=20, columns=("util_pct",)),
     detect=detect,
 )

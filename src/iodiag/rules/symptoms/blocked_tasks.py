@@ -26,7 +26,7 @@ References: vmstat(8), sar(1), uptime(1); proc_loadavg(5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -256,7 +256,19 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
             else "See which device it was: sar -d -p of the same file and time; now, iostat -xt 1 30.",
             _IN,
         ),
-        confirm=("iostat -xt 1 30", "vmstat 1") if did else ("sar -d -p", "sar -q", "vmstat 1"),
+        confirm=_confirm(did),
+    )
+
+
+def _confirm(did: Sequence[Evidence]) -> tuple[str, ...]:
+    """Commands that tell more of who waits, and for what, where some devices are shown without latencies."""
+    if not did:
+        return "sar -d -p", "sar -q", "vmstat 1"
+    is_held = any("high" in item.values for item in did)
+    return (
+        *(("grep -r . /sys/fs/cgroup --include=io.max",) if is_held else ()),
+        "iostat -xt 1 30",
+        "vmstat 1",
     )
 
 
@@ -276,7 +288,7 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
     rates, lengths = own.floats("ios_per_s"), weighted.lengths(own)
     if not rates.sum() > 0:
         return
-    kb = sum(np.nan_to_num(own.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    kb = np.nansum([own.floats(f"{way}_kb_per_s") for way in ("read", "write")], axis=0)
     values: Values = {"rate": weighted.mean(own, "ios_per_s", "disk" if of_each else "io"), "who": name}
     values |= {"size": float(np.sum(kb * lengths) / (rates * lengths).sum())}
     values["spread"] = 100 * float(rates.std() / rates.mean())
@@ -286,8 +298,16 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
         for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):
             text, values = f"{text} ({near.text})", values | dict(near.values)
+    low, high = float(kb.min()), float(kb.max())
+    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
+    if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
+        text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
+        values |= {"low": low, "high": high}
     yield cite(own, text, values)
 
+
+LEAST_EVEN, EVEN, LITTLE_KB, WHOLE_KB = 2, 0.03, 10240.0, 64.0
+"""Samples, how far apart their kB/s are, what any disk exceeds, and a size at which none needs so long."""
 
 LEAST_FLAT = 3
 """Samples that show a flat rate by their spread."""

@@ -130,21 +130,39 @@ def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: L
         "{device} takes up to {latency:ms} for {direction}{of} of which one at a time is in flight, so that "
     )
     text += f"no queue explains it, {in_samples(len(series.samples))}; at other times one takes {{usual:ms}}"
+    if _is_one_writer(series):
+        text = (
+            "One writer waits for each of its small writes to {device}, so that no queue explains what they "
+        )
+        text += "take: {usual:ms} each, but {latency:ms} " + in_samples(len(series.samples))
     requests = float(np.nansum(events_per_sample(rows)))
+    is_counted = requests >= limits.least_requests
     return RULE.finding(
         severity="notice",
-        confidence="medium" if requests >= limits.least_requests else "low",
+        confidence="medium" if is_counted else "low",
         **device_fields(rows, series.name, *below),
         title="One request alone takes longer than on a healthy device",
         summary=say(f"{text}.", values),
         evidence=tuple(_evidence(series, rows, values)),
         confirm=(
             "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
-            *RULE.confirm,
+            # a few requests are no sign of a sick disk
+            *(RULE.confirm if is_counted else ("iostat -xyt 1 30 DEVICE",)),
         ),
         refutes=("flushes of the disk's cache, which kernels before 5.5 count as part of a write",),
         cannot_know=("whether somebody waits for each of them, as a log does",),
     )
+
+
+def _is_one_writer(series: DeviceSeries) -> bool:
+    """Whether all that a device did were small writes, one at a time, as of a log."""
+    loaded = series.loaded
+    is_small = loaded.floats("size_kb") <= LOG_KB
+    return bool((_are_alone(loaded) & is_small & (loaded.floats("reads_per_s") == 0)).all())
+
+
+LOG_KB = 16.0
+"""Size of writes up to which they are a log's."""
 
 
 def _victims(view: View, found: Mapping[str, Table]) -> list[str]:

@@ -147,7 +147,7 @@ RULE = Rule(
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
         "waiters": Threshold(1.5, "tasks", "blocked tasks that are more than one reader", "judgement"),
     },
-    confirm=("cat /proc/pressure/io", "grep . /sys/fs/cgroup/*/io.pressure"),
+    confirm=("cat /proc/pressure/io", "iostat -xyt 1 30", "grep . /sys/fs/cgroup/*/io.pressure"),
     references=("https://docs.kernel.org/accounting/psi.html",),
     detect=detect,
 )
