@@ -94,7 +94,8 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     seconds = seconds + shown.later
     told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
     for run in runs(segment[told]):
-        seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
+        if not any(shown.clocks[at].has_am_pm for at in np.unique(shown.at[told[run]])):
+            seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
