@@ -51,7 +51,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely
-from iodiag.verdict.since_boot import SNAPSHOTS, lack_of_disks, of_mounts, with_snapshots
+from iodiag.verdict.since_boot import SNAPSHOTS, between_reports, lack_of_disks, of_mounts, with_snapshots
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -474,7 +474,12 @@ LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
 
 
 def _on_average(views: Sequence[View]) -> str:
-    """What the device that did most did on average, in brackets; empty where none did anything."""
+    """What the device that did most did on average, in brackets; empty where none did anything.
+
+    Two reports with totals tell what it did between them.
+    """
+    if between := between_reports(views):
+        return between
     used = [one for view in views for one in view.devices if has_traffic(one)]
     if not used:
         return ""
