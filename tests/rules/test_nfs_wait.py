@@ -145,6 +145,12 @@ def test_a_wait_far_above_the_round_trip_shows_in_the_average_since_the_mount(re
     assert finding.confirm[0] == "nfsiostat 5 12" + is_named * " /data"
     assert report.verdict.state == "open"
     assert "iostat -x" not in report.headline
+    assert "4.6 s each (exe), 1 ms of it" in finding.evidence[0].text
+    assert finding.evidence[0].lines == (9 if is_named else 7,)
+    (reading,) = [f for f in report.findings if f.rule == "first-report-since-boot"]
+    assert "averages since the mount were captured" in reading.summary
+    assert reading.confirm[0] == "nfsiostat 5 12"
+    assert not reading.refutes
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.view.view import View
-from iodiag.model.units import HALF_DIGIT, KB_PER_MB
-from iodiag.table.table import Table, by_text
 
 SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
 """Two snapshots with the times that make rates of them."""
 
-_UNSURE = 0.02
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
 
 
@@ -54,45 +51,15 @@ def lack_of_disks(views: Sequence[View]) -> str:
 
 
 def between_reports(views: Sequence[View]) -> str:
-    """What the device that moved most did between the last two averages since boot, in brackets.
-
-    A report's total and rate tell its time since boot; the differences of both make a sample. Empty where a
-    total falls (another boot, another host), where the devices disagree by more than 2 %, or where rounded
-    rates make the time between uncertain by as much.
-    """
-    disks = [old for view in views if (old := view.since_boot.get("disk")) is not None]
-    rows = [part for old in disks for _, own in by_text(old, "source") for _, part in by_text(own, "device")]
-    found = [_between(part[-2:]) for part in rows if len(part) > 1]
-    told = [one for one in found if one and one["seconds"] > 0]
-    seconds = [one["seconds"] for one in told]
-    if not told or None in found or np.ptp(seconds) > _UNSURE * np.median(seconds):
+    """What the device that moved most did between the last two averages since boot, in brackets, if known."""
+    found = [one for view in views for one in between_averages(view)]
+    if not found:
         return ""
-    most = max(told, key=lambda one: one["kb"])
+    most = max(found, key=lambda one: one.kb_per_s)
+    values: Values = {"name": most.device, "hours": most.seconds / 3600, "kb": most.kb_per_s}
+    values |= {"ios": most.ios_per_s, "size": most.kb_per_s / most.ios_per_s}
     text = "{name}, in the {hours:.1f} h between its last two reports: {kb:kb} in {ios:.1f} requests/s"
-    return f" ({say(text + ' of {size:.1f} kB', most)})"
-
-
-def _between(rows: Table) -> dict[str, Any] | None:
-    """Of a device's two reports: the time between them (NaN unknown) and what it did then; None where no
-    time passed or a total fell."""
-    totals = np.array([rows.floats(f"{way}_kb") for way in ("read", "write")])
-    rates = np.array([rows.floats(f"{way}_kb_per_s") for way in ("read", "write")])
-    if (np.diff(totals) < 0).any():
-        return None
-    way = int(np.argmax(np.nan_to_num(totals[:, 0])))
-    digit = KB_PER_MB if (totals % KB_PER_MB == 0).all() else 1.0
-    if not (rates[way] >= digit).all():
-        return {"seconds": np.nan}
-    up = totals[way] / rates[way]
-    seconds = up[1] - up[0]
-    if (up * HALF_DIGIT * digit / rates[way]).sum() > _UNSURE * abs(seconds):
-        return {"seconds": np.nan}
-    if seconds < 0:
-        return None
-    kb = float(np.diff(totals).sum() / seconds)
-    ios = float(np.diff(rows.floats("ios_per_s") * up)[0] / seconds)
-    values = {"name": str(rows["device"][0]), "seconds": seconds, "hours": seconds / 3600}
-    return values | {"kb": kb, "ios": ios, "size": kb / ios}
+    return f" ({say(text + ' of {size:.1f} kB', values)})"
 
 
 def of_mounts(views: Sequence[View]) -> str:

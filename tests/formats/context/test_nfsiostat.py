@@ -51,7 +51,7 @@ def frame_of(text):
 def test_columns_of_old_and_new_versions():
     frame, block = frame_of(OLD + "\nprose\n")
     row = frame.iloc[0]
-    assert (row["mount"], row["export"], row["line"]) == ("/home", "nas1:/vol/home", 1)
+    assert (row["mount"], row["export"], row["line"]) == ("/home", "nas1:/vol/home", 8)
     assert (row["ops_per_s"], row["backlog"]) == (12, 0.5)
     assert (row["reads_per_s"], row["read_kb_per_s"], row["read_request_size_kb"]) == (2, 64, 32)
     assert (row["write_retransmissions"], row["write_round_trip_ms"], row["write_await_ms"]) == (3, 12, 80.25)
@@ -115,6 +115,8 @@ def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(tex
     assert frame["mount"].tolist() == ["(unnamed)"] * 2
     assert frame["since_boot"].all()
     assert frame["writes_per_s"].tolist() == named["writes_per_s"].tolist() * 2
+    below = [n for n, line in enumerate(("x\n" + bare + bare).splitlines(), 1) if line.startswith("write:")]
+    assert frame["line"].tolist() == [n + 1 for n in below]
     assert frame["write_await_ms"].tolist() == named["write_await_ms"].tolist() * 2
     assert not block.unread
 

@@ -124,7 +124,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             average_only.add(family)
         if samples is not None and len(samples):
             streams = _with_streams(samples)
-            streams = _last_of_each(streams, family) if samples is old else streams
+            if samples is old and family != "nfs_mounts":  # of which several may be without a name
+                streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
     left_out = None
     parts: Mapping[str, Table] = {}

@@ -63,7 +63,11 @@ _Value = tuple[float, float | None]
 
 @dataclass
 class _Row:
-    """The numbers of one mount in one report; `line` is the one that names it."""
+    """The numbers of one mount in one report.
+
+    `line` is that of the values of the direction whose operations took longest in all, which is `took_ms`
+    per second.
+    """
 
     line: Line
     export: str
@@ -71,6 +75,14 @@ class _Row:
     report: int
     seconds: float
     numbers: dict[str, float] = field(default_factory=dict)
+    took_ms: float = -1.0
+
+    def take(self, named: dict[str, float], line: Line) -> None:
+        """Add the columns whose values stand on a line."""
+        took = max(named.get(f"{way}s_per_s", 0) * named.get(f"{way}_await_ms", 0) for way in _KEPT)
+        self.numbers.update(named)
+        if took > self.took_ms:
+            self.line, self.took_ms = line, took
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -103,7 +115,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 if named and is_again:
                     rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                 if named:
-                    rows[-1].numbers.update(named)
+                    rows[-1].take(named, lines[at + size])
             elif taken:
                 unread += [line.number for line in lines[at + size : at + size + taken]]
             else:
