@@ -349,6 +349,10 @@ def test_many_segments_each_count_their_own():
         # whole numbers each second, before others that are whole: a sample, however unlike
         ("iostat -x 1", "1.00 2.00 8.00 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), False),
         ("iostat -x 1", "1.03 2.00 8.24 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), True),
+        # a whole rate and whole sectors of large requests; those of small ones follow from the rate
+        ("iostat -x 1", "0.00 178.00 0.00 179136.00", ("0.00 91.00 0.00 88856.00",) * 2, False),
+        ("iostat -x 1", "0.00 178.00 0.00 179136.37", ("0.00 91.00 0.00 88856.00",) * 2, True),
+        ("iostat -x 1", "0.00 178.00 0.00 1424.00", ("0.00 91.00 0.00 2856.00",) * 2, True),
         # without a command, two rates that no second holds
         ("", "0.02 1478.70 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), True),
         ("", "2.00 1478.00 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), False),
