@@ -70,7 +70,11 @@ def of_mounts(views: Sequence[View]) -> str:
     asked = np.nansum([mounts.floats("reads_per_s"), mounts.floats("writes_per_s")], axis=0)
     one = mounts[int(np.argmax(asked)) :][:1]
     values: Values = {"name": str(one["mount"][0]), "ops": float(one.floats("ops_per_s")[0])}
+    sharing = len(mounts[mounts.floats("ops_per_s") == values["ops"]]["mount"].distinct())
     text = "{name} since its mount: {ops:.2f} operations/s"
+    if sharing > 1:  # mounts of one server have one connection, whose operations each prints
+        values["sharing"] = sharing
+        text = "{name} since its mount: its connection, which {sharing} mounts share, {ops:.2f} operations/s"
     for way in ("read", "write"):
         rate, trip = (float(one.floats(f"{way}{name}")[0]) for name in ("s_per_s", "_round_trip_ms"))
         if trip > 0:

@@ -175,3 +175,15 @@ def test_writes_that_a_mount_has_twice_are_not_read_again():
     (block,) = blocks_of(FORMAT, NEW + writes.replace("70.000 ", "90.000 "))
     assert block.tables[0].frame["writes_per_s"].tolist() == [70]
     assert len(block.unread) == 2
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_reports_whose_line_breaks_were_lost_are_read_as_with_them(text):
+    named, _ = frame_of(text)
+    flat = " ".join(text.split())
+    frame, block = frame_of(f"{flat} {flat.replace(' mounted on /', ' mounted on /other/')}\n{flat}\n")
+    assert len(frame) == 3
+    assert (block.used, block.unread, frame["line"].tolist()) == (2, (), [1, 1, 2])
+    numbers = named.columns[named.columns.get_loc("export") + 1 :]
+    for at in range(3):
+        assert frame[numbers].iloc[at].tolist() == named[numbers].iloc[0].tolist()

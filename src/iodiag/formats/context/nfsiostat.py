@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -37,6 +38,7 @@ write:             ops/s            kB/s           kB/op         retrans    avg 
                   10.500         672.000          64.000        1 (0.3%)          12.000          55.100
 """
 _MOUNT = r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*"
+_JOINED = r"mounted on /\S{0,700}: ops?/s\s+rpc bklog\s.{0,90}read:\s+ops?/s"
 _TOTAL_HEADER = r"\s*ops?/s\s+rpc bklog\s*"
 _PHRASES = {
     "ops/s": "s_per_s",
@@ -86,6 +88,22 @@ class _Row:
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    """A block; where the page that showed it took its line breaks, they are put back first."""
+    joined = list(takewhile(lambda line: re.search(_JOINED, line.text), lines[:MAX_BLOCK_LINES]))
+    if not joined:
+        return _read_lines(lines, source)
+    cut = [Line(text, line.number) for line in joined for text in _with_breaks(line.text).split("\n")]
+    block = _read_lines(cut, source)
+    return block and block._replace(used=len(joined))
+
+
+def _with_breaks(text: str) -> str:
+    """A line of whole reports with the breaks that nfsiostat prints."""
+    text = re.sub(r"\s(?=\S{3,700} mounted on /|ops?/s\s+rpc|[a-z_]{2,20}:\s+ops?/s)", "\n", text.strip())
+    return re.sub(r"(bklog|\(ms\)|errors)\s+(?=-?\d)", r"\1\n", text)
+
+
+def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[_Row] = []
     unread: list[int] = []
     seconds, report, used, at = np.nan, 0, 0, 0
@@ -228,7 +246,7 @@ FORMAT = ContextFormat(
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
     starts=re.compile(
-        r" mounted on /\S{0,700}:\s*$|^\s*ops?/s\s+rpc bklog\s*$"
+        r" mounted on /\S{0,700}:\s*(?:$|ops?/s\s+rpc bklog)|^\s*ops?/s\s+rpc bklog\s*$"
         r"|^\s*(?:read|write):(?:\s+ops/s\s+kB/s\s.*)?\s*$"
     ),
     read=_read,
