@@ -164,6 +164,8 @@ def test_an_average_that_is_not_far_above_shows_nothing_and_asks_for_nfsiostat(r
 
 def test_operations_of_a_connection_are_not_told_of_one_of_its_mounts(report_of):
     text = since_the_mount(6.5, 1.0, 1.1)
-    assert "/data since its mount: 9.00 operations/s" in report_of(text).headline
+    headline = report_of(text).headline
+    assert "only averages since the mount (nfs mounts)" in headline
+    assert "/data since its mount: 9.00 operations/s" in headline
     shared = report_of(text + "\n" + text.replace("/data", "/logs"))
     assert "its connection, which 2 mounts share, 9.00 operations/s" in shared.headline

@@ -404,11 +404,12 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
+        since = "the mount" if tables == "nfs mounts" else "boot or over a run"
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
         return bounds or (
-            f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
+            f"This capture is not enough: it has only averages since {since} ({tables}), "
             f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
