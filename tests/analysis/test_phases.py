@@ -55,6 +55,14 @@ def test_one_phase_or_a_heading_above_every_report_is_no_comparison():
     assert analyzed("".join(f"Run {n}:\n{BEFORE}" for n in range(8))).phases == ()
 
 
+@pytest.mark.parametrize(("between", "phases"), [("......", 0), ("[...]", 0), ("Later:", 2)])
+def test_rows_left_out_below_dots_are_no_phase_of_their_own(between, phases):
+    assert len(analyzed(f"{BEFORE}{between}\n{AFTER}").phases) == phases
+    more = HEADER + row("sda", 200.13, 3) + IDLE
+    three = analyzed(f"Before:\n\n{BEFORE}.....\n{more}After:\n\n{AFTER}").phases
+    assert [(one.label, one.samples) for one in three] == [("Before:", 3), ("After:", 1)]
+
+
 def test_what_a_phase_is_called_may_name_anything_and_is_hidden():
     capture = iodiag.read(io.BytesIO(f"On bofhserver:\n{BEFORE}On newserver:\n{AFTER}".encode()), name="x")
     hidden = iodiag.anonymized(iodiag.analyze([capture]), [capture])

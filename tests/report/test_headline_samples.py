@@ -104,3 +104,10 @@ def doing(rows):
 def test_a_device_is_shown_in_the_state_in_which_its_requests_waited_longest_however_few_they_are():
     assert "2 writes/s" in doing([load(2, 900, reads=0)] * 3 + [load(20, 8, reads=0)])
     assert "20 writes/s" in doing([load(2, 9, reads=0)] * 3 + [load(20, 8, reads=0)])
+
+
+def test_a_device_that_is_mostly_idle_has_its_requests_in_flight_for_no_longer_than_it_is_busy():
+    full, light = (
+        load(n, latency, reads=0, size=1100, util=util) for n, latency, util in ((156, 40, 100), (71, 33, 40))
+    )
+    assert "156 writes/s" in doing([full, light, light])

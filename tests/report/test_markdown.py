@@ -124,7 +124,9 @@ def test_a_capture_without_times_is_not_called_undated():
     """Its banner has the date; what it lacks is the time of each report."""
     text = re.sub(r"(?m)^11/20/26 .*\n", "", iostat([{"sda": load(140, 450)}] * 5))
     assert "11/20/26" in text
-    assert analyzed_text(text).to_markdown().startswith("# Storage report: `box`, no clock times\n")
+    assert (
+        analyzed_text(text).to_markdown().startswith("# Storage report: `box`, no clock times with a date\n")
+    )
 
 
 def test_only_thresholds_that_were_changed_are_listed():

@@ -263,3 +263,15 @@ def test_a_layer_that_moves_far_more_than_its_only_disk(report_of, kb, is_told):
     beyond = {"nvme0n1": load(620, 1, size=128), "dm-1": load(20000, 1, size=4) | {"rkB/s": kb}}
     report = report_of(iostat([equal] * 3 + [beyond]), rules=[RULE])
     assert ("the only disk below it" in said(report)) is is_told
+
+
+def test_a_latency_of_all_a_tenth_of_a_millisecond_below_both_ways_is_told_of_averages_too(report_of):
+    head = "Linux 3.16.0-4-amd64 (db1) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+    head += "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    report = report_of(
+        head + "sda 0.10 85.57 31.18 615.85 2428.85 7423.82 30.46 0.09 0.13 4.73 0.24 0.21 13.86\n"
+    )
+    told = [item.text for f in report.findings if f.rule == "counter-anomaly" for item in f.evidence]
+    assert any(
+        "all requests take 0.13 ms where reads take 4.73 ms and writes 0.24 ms" in text for text in told
+    )

@@ -145,6 +145,12 @@ def test_a_wait_far_above_the_round_trip_shows_in_the_average_since_the_mount(re
     assert finding.confirm[0] == "nfsiostat 5 12" + is_named * " /data"
     assert report.verdict.state == "open"
     assert "iostat -x" not in report.headline
+    assert "4.6 s each (exe), 1 ms of it" in finding.evidence[0].text
+    assert finding.evidence[0].lines == (9 if is_named else 7,)
+    (reading,) = [f for f in report.findings if f.rule == "first-report-since-boot"]
+    assert "averages since the mount were captured" in reading.summary
+    assert reading.confirm[0] == "nfsiostat 5 12"
+    assert not reading.refutes
 
 
 @pytest.mark.parametrize(
@@ -154,3 +160,12 @@ def test_an_average_that_is_not_far_above_shows_nothing_and_asks_for_nfsiostat(r
     report = report_of(since_the_mount(*average))
     assert not [f for f in report.findings if f.rule == RULE]
     assert "`nfsiostat 5 12`" in report.headline
+
+
+def test_operations_of_a_connection_are_not_told_of_one_of_its_mounts(report_of):
+    text = since_the_mount(6.5, 1.0, 1.1)
+    headline = report_of(text).headline
+    assert "only averages since the mount (nfs mounts)" in headline
+    assert "/data since its mount: 9.00 operations/s" in headline
+    shared = report_of(text + "\n" + text.replace("/data", "/logs"))
+    assert "its connection, which 2 mounts share, 9.00 operations/s" in shared.headline

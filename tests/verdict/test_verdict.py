@@ -1190,3 +1190,38 @@ def test_a_steal_that_cannot_be_is_called_a_wrong_counter_in_the_verdict():
     )
     assert "steal of 99.64 % beside idle CPUs without work is a wrong counter" in judged([], odd)[1]
     assert "wrong counter" not in judged([], head)[1]
+
+
+def _since_boot(seconds: float, kb: float, ios: float) -> str:
+    """A lone report of plain iostat on a host that is up for so many seconds, of amounts since boot."""
+    head = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+    head += "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = (
+        (name, share * ios / seconds, share * kb / seconds, share * kb)
+        for name, share in (("sda", 1), ("sdb", 0.9))
+    )
+    return head + "".join(
+        f"{name} {tps:.2f} {rate:.2f} 0.10 {total:.0f} {seconds / 10:.0f}\n"
+        for name, tps, rate, total in rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        # 72,000 s with 343.8 kB/s read, 0.1 written, in 21.5 requests/s
+        (
+            (172_000, 64_753_600, 3_548_000),
+            "20.0 h between its last two reports: 343.9 kB/s in 21.5 requests/s",
+        ),
+        # the host was started again, or it is another: the last report speaks for itself
+        ((50_000, 64_753_600, 3_548_000), "sda: 70.96 requests/s of 18.3 kB"),
+        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB"),
+        # as long as the rounding of a rate
+        ((100_001, 40_000_344, 2_000_022), "sda: 20 requests/s of 20.0 kB"),
+    ],
+    ids=["an interval", "another boot", "another host", "right away"],
+)
+def test_two_averages_since_boot_make_one_interval_and_never_a_mean(second, said):
+    text = _since_boot(100_000, 40_000_000, 2_000_000) + "\n" + _since_boot(*second)
+    assert said in report_of(text).headline

@@ -126,8 +126,8 @@ def _nothing_known(source: Source) -> str:
     if not source.data.strip():
         return f"{source.name}: is empty; give a capture of iostat, sar, vmstat or sadc"
     return (
-        f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat or sadc "
-        "(for rows without a header: --columns)"
+        f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat, "
+        "nfsiostat or sadc (for rows without a header: --columns)"
     )
 
 

@@ -297,7 +297,9 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
 
 def waited(state: StateSummary) -> tuple[float, float]:
     """How long its requests waited in all, ms, by latency or by the number in flight; and requests."""
-    in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0)
+    # from 5 % busy on the number in flight is that of the time busy (State.is_busy_known)
+    busy = state.busy_pct / 100 if state.busy_pct is not None and state.busy_pct >= 5 else 1.0
+    in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0) * busy
     return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
 
 

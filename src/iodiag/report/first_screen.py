@@ -73,7 +73,7 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or "no clock times"
+    return wording.time_span(*covered(report), report.timezone) or "no clock times with a date"
 
 
 def covered(report: Report) -> Covered:

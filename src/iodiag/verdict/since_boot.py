@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.view.view import View
 
@@ -65,6 +66,18 @@ def _of_a_process(views: Sequence[View]) -> str:
     return say(text, values)
 
 
+def between_reports(views: Sequence[View]) -> str:
+    """What the device that moved most did between the last two averages since boot, in brackets, if known."""
+    found = [one for view in views for one in between_averages(view)]
+    if not found:
+        return ""
+    most = max(found, key=lambda one: one.kb_per_s)
+    values: Values = {"name": most.device, "hours": most.seconds / 3600, "kb": most.kb_per_s}
+    values |= {"ios": most.ios_per_s, "size": most.kb_per_s / most.ios_per_s}
+    text = "{name}, in the {hours:.1f} h between its last two reports: {kb:kb} in {ios:.1f} requests/s"
+    return f" ({say(text + ' of {size:.1f} kB', values)})"
+
+
 def of_mounts(views: Sequence[View]) -> str:
     """What the NFS mount that was asked most did on average since it was mounted; empty without one."""
     mounts = next((found for view in views if (found := view.samples("nfs_mounts")) is not None), None)
@@ -73,7 +86,11 @@ def of_mounts(views: Sequence[View]) -> str:
     asked = np.nansum([mounts.floats("reads_per_s"), mounts.floats("writes_per_s")], axis=0)
     one = mounts[int(np.argmax(asked)) :][:1]
     values: Values = {"name": str(one["mount"][0]), "ops": float(one.floats("ops_per_s")[0])}
+    sharing = len(mounts[mounts.floats("ops_per_s") == values["ops"]]["mount"].distinct())
     text = "{name} since its mount: {ops:.2f} operations/s"
+    if sharing > 1:  # mounts of one server have one connection, whose operations each prints
+        values["sharing"] = sharing
+        text = "{name} since its mount: its connection, which {sharing} mounts share, {ops:.2f} operations/s"
     for way in ("read", "write"):
         rate, trip = (float(one.floats(f"{way}{name}")[0]) for name in ("s_per_s", "_round_trip_ms"))
         if trip > 0:

@@ -53,7 +53,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely
-from iodiag.verdict.since_boot import SNAPSHOTS, lack_of_disks, of_mounts, with_snapshots
+from iodiag.verdict.since_boot import SNAPSHOTS, between_reports, lack_of_disks, of_mounts, with_snapshots
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -404,11 +404,12 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
+        since = "the mount" if tables == "nfs mounts" else "boot or over a run"
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
         return bounds or (
-            f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
+            f"This capture is not enough: it has only averages since {since} ({tables}), "
             f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
             f"{_odd_steal(views)}."
         ), f"Capture samples: `{settled_by}`"
@@ -502,7 +503,12 @@ LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
 
 
 def _on_average(views: Sequence[View]) -> str:
-    """What the device that did most did on average, in brackets; empty where none did anything."""
+    """What the device that did most did on average, in brackets; empty where none did anything.
+
+    Two reports with totals tell what it did between them.
+    """
+    if between := between_reports(views):
+        return between
     used = [one for view in views for one in view.devices if has_traffic(one)]
     if not used:
         return ""

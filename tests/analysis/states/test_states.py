@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import pytest
 
+import iodiag
 from iodiag.analysis.states.service_times import SERVICE, class_of, relative_error, sane_limit_ms, usual_ms
 from iodiag.analysis.states.state_sentences import state_summaries, text_of
 from iodiag.analysis.states.states import MOST_STATES, State, states
@@ -231,3 +233,12 @@ def test_the_queue_adds_no_flushes_to_a_printed_latency():
     flushed = row | {"f/s": 2.0, "f_await": 38.0, "aqu-sz": 0.54, "%util": 61.2}
     (state,) = found([flushed])
     assert state.mean("latency_ms") == pytest.approx((3 * 35 + 964 * 0.37) / 967)
+
+
+def test_a_layer_that_is_not_timed_is_said_to_be_so_however_little_it_does():
+    head = "Device rrqm/s wrqm/s r/s w/s rMB/s wMB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    row = "md0 0.00 0.00 0.15 0.01 0.00 0.00 89.55 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    report = iodiag.analyze([iodiag.read(io.BytesIO((head + row).encode()), name="x")])
+    (state,) = report.states
+    assert (state.in_flight, state.busy_pct) == (None, None)
+    assert "times not measured" in state.text

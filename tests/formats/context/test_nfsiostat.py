@@ -51,7 +51,7 @@ def frame_of(text):
 def test_columns_of_old_and_new_versions():
     frame, block = frame_of(OLD + "\nprose\n")
     row = frame.iloc[0]
-    assert (row["mount"], row["export"], row["line"]) == ("/home", "nas1:/vol/home", 1)
+    assert (row["mount"], row["export"], row["line"]) == ("/home", "nas1:/vol/home", 8)
     assert (row["ops_per_s"], row["backlog"]) == (12, 0.5)
     assert (row["reads_per_s"], row["read_kb_per_s"], row["read_request_size_kb"]) == (2, 64, 32)
     assert (row["write_retransmissions"], row["write_round_trip_ms"], row["write_await_ms"]) == (3, 12, 80.25)
@@ -115,6 +115,8 @@ def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(tex
     assert frame["mount"].tolist() == ["(unnamed)"] * 2
     assert frame["since_boot"].all()
     assert frame["writes_per_s"].tolist() == named["writes_per_s"].tolist() * 2
+    below = [n for n, line in enumerate(("x\n" + bare + bare).splitlines(), 1) if line.startswith("write:")]
+    assert frame["line"].tolist() == [n + 1 for n in below]
     assert frame["write_await_ms"].tolist() == named["write_await_ms"].tolist() * 2
     assert not block.unread
 
@@ -173,3 +175,15 @@ def test_writes_that_a_mount_has_twice_are_not_read_again():
     (block,) = blocks_of(FORMAT, NEW + writes.replace("70.000 ", "90.000 "))
     assert block.tables[0].frame["writes_per_s"].tolist() == [70]
     assert len(block.unread) == 2
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_reports_whose_line_breaks_were_lost_are_read_as_with_them(text):
+    named, _ = frame_of(text)
+    flat = " ".join(text.split())
+    frame, block = frame_of(f"{flat} {flat.replace(' mounted on /', ' mounted on /other/')}\n{flat}\n")
+    assert len(frame) == 3
+    assert (block.used, block.unread, frame["line"].tolist()) == (2, (), [1, 1, 2])
+    numbers = named.columns[named.columns.get_loc("export") + 1 :]
+    for at in range(3):
+        assert frame[numbers].iloc[at].tolist() == named[numbers].iloc[0].tolist()

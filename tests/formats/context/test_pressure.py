@@ -1,3 +1,5 @@
+import re
+
 import pandas as pd
 import pytest
 
@@ -40,6 +42,8 @@ LINES = "some avg10=1.00 avg60=2.00 avg300=3.00 total=10\nfull avg10=0.50 avg60=
     [
         ("==> /proc/pressure/io <==\n" + LINES, "io"),
         ("== /proc/pressure/cpu ==\n" + LINES, "cpu"),
+        ("---- Output of /proc/pressure/memory ----\n" + LINES, "memory"),
+        ("*** /proc/pressure/io ***\n" + re.sub(" total=.*", "", LINES), "io"),
         ("root@x:~# cat /proc/pressure/memory\n" + LINES, "memory"),
         ("".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines()), "io"),
         ("".join(f"io.pressure:{line}\n" for line in LINES.splitlines()), "io"),

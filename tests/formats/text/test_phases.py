@@ -143,7 +143,12 @@ def test_prose(line: str, expected: bool):
         (("System 1:", "System 2:"), ["System 1", "System 2"]),
         (("=== node01 ===", "=== node02 ==="), ["node01", "node02"]),
         (("Server A", "Server B"), ["Server A", "Server B"]),
+        (("on node A:", "on node B:"), ["node A", "node B"]),
+        (("(virtual #1)", "(virtual #2, the slow one)"), ["virtual #1", "virtual #2"]),
+        (("(virtual #1)", "(the one without)"), ["virtual #1", "the one without"]),
         (("Server A:", "After the upgrade:"), [""]),
+        (("Server A:", "(after the upgrade)"), [""]),
+        (("(before)", "(after)"), [""]),
         (("System 1 and 2 are equal:", "System 2 is slower:"), [""]),
         (("Node 1:", "Node 1:"), [""]),
         (("Before:", "After:"), [""]),
@@ -155,7 +160,7 @@ def test_headings_that_name_several_hosts_keep_their_samples_apart(headings, hos
         " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa\n"
         " 1  0      0 523412  22110 623411    0    0     3    12  110  220  2  1 97  0\n"
     )
-    text = "".join(f"{heading}\n\n$ vmstat 1 2\n{vmstat}\n$ iostat -x 1\n{table}" for heading in headings)
+    text = "".join(f"{heading}\n$ vmstat 1 2\n{vmstat}\n$ iostat -x 1\n{table}" for heading in headings)
     capture = iodiag.read(io.BytesIO(text.encode()), name="post.txt")
     assert list(dict.fromkeys(capture.tables["disk"]["host"])) == hosts
     assert list(dict.fromkeys(capture.tables["cpu"]["host"])) == hosts

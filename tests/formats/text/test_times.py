@@ -63,8 +63,10 @@ def test_a_clock_above_every_report(clocks: list[str], zone: str | None):
         ),
         (["11/20/26 12:58:00", "11/20/26 12:59:00", "11/20/26 09:00:00"], [12, 12, 9]),
         (["Time: 12:58:00", "Time: 12:59:00", "Time: 01:00:00"], [12, 12, 13]),
+        (["11/20/26 09:56:49 AM", "11/20/26 09:50:44 AM"], [9, 9]),
+        (["11/20/26 09:56:49 PM", "11/20/26 09:50:44 PM"], [21, 21]),
     ],
-    ids=["at one", "at noon", "behind one", "another run", "without a date"],
+    ids=["at one", "at noon", "behind one", "another run", "without a date", "AM", "PM"],
 )
 def test_a_clock_of_twelve_hours_goes_on_at_one(clocks: list[str], hours: list[int]):
     read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
@@ -347,6 +349,10 @@ def test_many_segments_each_count_their_own():
         # whole numbers each second, before others that are whole: a sample, however unlike
         ("iostat -x 1", "1.00 2.00 8.00 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), False),
         ("iostat -x 1", "1.03 2.00 8.24 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), True),
+        # a whole rate and whole sectors of large requests; those of small ones follow from the rate
+        ("iostat -x 1", "0.00 178.00 0.00 179136.00", ("0.00 91.00 0.00 88856.00",) * 2, False),
+        ("iostat -x 1", "0.00 178.00 0.00 179136.37", ("0.00 91.00 0.00 88856.00",) * 2, True),
+        ("iostat -x 1", "0.00 178.00 0.00 1424.00", ("0.00 91.00 0.00 2856.00",) * 2, True),
         # without a command, two rates that no second holds
         ("", "0.02 1478.70 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), True),
         ("", "2.00 1478.00 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), False),
@@ -545,3 +551,27 @@ def test_rows_of_vmstat_below_lines_left_out_have_their_own_time():
     assert queue["interval_s"].tolist() == [10.0] * 5
     assert queue["time"].dt.strftime("%M:%S").tolist() == ["00:00", "00:10", "00:20", "50:20", "50:30"]
     assert queue["report"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("header", "clocks", "lengths"),
+    [
+        # rows were cut out below the header: how long the first sample is, nothing tells
+        ("12:00:01 AM", ["02:50:02 AM", "03:00:07 AM", "03:10:07 AM", "03:20:06 AM"], [None, 605, 600, 599]),
+        ("12:00:01 AM", ["02:50:02 AM", "03:00:02 AM"], [None, 600]),
+        ("02:40:02 AM", ["02:50:02 AM", "03:00:02 AM"], [600, 600]),
+        # a collector that began late, and one whose samples differ anyway
+        ("02:45:02 AM", ["02:50:02 AM", "03:00:02 AM"], [300, 600]),
+        ("12:00:01 AM", ["12:30:01 AM", "12:40:01 AM", "01:30:01 AM"], [1800, 600, 3000]),
+    ],
+)
+def test_a_first_row_far_below_the_clock_of_its_header(header, clocks, lengths):
+    rows = "".join(f"{clock} 2 140 1.62 2.28 2.30 1\n" for clock in clocks)
+    queue = reading(QUEUES.replace("00:00:00", header) + rows).tables["queue"]
+    assert queue["interval_s"].fillna(-1).tolist() == [length or -1 for length in lengths]
+
+
+def test_clocks_of_sar_that_name_their_half_do_not_change_it_where_they_go_back():
+    rows = "".join(f"{clock} AM 2 140 1.62 2.28 2.30 1\n" for clock in ("09:56:49", "09:50:44"))
+    queue = reading(BANNER + QUEUES.replace("00:00:00", "09:40:01 AM") + rows).tables["queue"]
+    assert sorted(queue["time"].dt.strftime("%H:%M").tolist()) == ["09:50", "09:56"]

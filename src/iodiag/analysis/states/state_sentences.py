@@ -8,7 +8,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
+from iodiag.analysis.view.view import View
 from iodiag.model.report import StateSummary
 
 
@@ -156,7 +156,7 @@ def _one_shown(state: State) -> tuple[str, Values] | None:
 def is_untimed(state: State) -> bool:
     """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
     is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
-    return bool(is_nothing and state.rate >= IDLE_IOS_PER_S)
+    return bool(is_nothing and state.rate > 0)
 
 
 def _known(number: float) -> float | None:

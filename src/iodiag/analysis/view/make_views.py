@@ -17,6 +17,7 @@ from iodiag.analysis.view.printed_digits import with_half_digit
 from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
+from iodiag.model.columns import FAMILIES, KEY_COLUMNS
 from iodiag.model.topology import DeviceTopology, merge
 from iodiag.table.table import Column, Floats, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
@@ -123,6 +124,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             average_only.add(family)
         if samples is not None and len(samples):
             streams = _with_streams(samples)
+            if samples is old and family != "nfs_mounts":  # of which several may be without a name
+                streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
     left_out = None
     parts: Mapping[str, Table] = {}
@@ -145,6 +148,20 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _last_of_each(old: Table, family: str) -> Table:
+    """Of the averages since boot, in order, the last of each source and item that shows the same columns.
+
+    It contains those before it: a mean with them is of nothing.
+    """
+    key = KEY_COLUMNS.get(family)
+    items = numbered(old[key])[0] if key else np.zeros(len(old), dtype=np.int64)
+    columns = [column.name for column in FAMILIES.get(family, ()) if column.name in old]
+    is_shown = [np.isfinite(old.floats(name)) for name in columns]
+    alike = np.stack([numbered(old["source"])[0], items, *is_shown], axis=1)
+    _, last = np.unique(alike[::-1], axis=0, return_index=True)
+    return old[np.sort(len(old) - 1 - last)]
 
 
 def _listed(cpu: Table | None) -> int | None:

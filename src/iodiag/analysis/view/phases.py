@@ -12,7 +12,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.report import PhaseSummary
-from iodiag.table.table import by_text
+from iodiag.table.table import Floats, Table, by_text, numbered
 
 FEWEST, MOST = 2, 6
 """Phases that are compared: of more, words stand above every report, as in a log."""
@@ -67,7 +67,7 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
     if "phase" not in series.samples:
         return
     for source, samples in by_text(series.samples, "source"):
-        numbers = samples.floats("phase")
+        numbers = _named_phase(samples)
         phases = np.unique(numbers[~np.isnan(numbers)])
         if not FEWEST <= len(phases) <= MOST or not _has_traffic(series, source):
             continue
@@ -85,6 +85,18 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
                 seconds=None if np.isnan(seconds).any() else round(float(seconds.sum()), 3),
                 means={name: float(f"{mean:.6g}") for name, mean in _shown(means).items()},
             )
+
+
+def _named_phase(samples: Table) -> Floats:
+    """The phase of each sample; below dots alone, where rows were left out, it is the one above."""
+    numbers = samples.floats("phase")
+    codes, labels = numbered(samples["phase_label"])
+    is_named = np.array([not label or any(map(str.isalnum, label)) for label in labels])[codes]
+    order = np.argsort(numbers, kind="stable")
+    named = np.maximum.accumulate(np.where(is_named, numbers, numbers.min(initial=0.0))[order])
+    result = np.empty_like(numbers)
+    result[order] = np.where(np.isnan(numbers[order]), np.nan, named)
+    return result
 
 
 def _shown(means: dict[str, float]) -> dict[str, float]:

@@ -325,16 +325,13 @@ def is_outside(disk: Table, part: float = 0.05) -> npt.NDArray[np.bool_]:
     """
     mixed, reads, writes = (disk.floats(f"{name}await_ms") for name in ("", "read_", "write_"))
     least, most = np.minimum(reads, writes), np.maximum(reads, writes)
-    coarsest = np.maximum(_COARSEST_MS, 2 * weighted.half_digit(disk))
+    coarsest = 2 * weighted.half_digit(disk)
     outside = (mixed < (1 - part) * least - coarsest) | (mixed > (1 + part) * most + coarsest)
     outside &= (disk.floats("reads_per_s") > 0) & (disk.floats("writes_per_s") > 0)
     return np.asarray(outside & ~(disk.floats("discards_per_s") > 0))
 
 
 _NO = np.zeros(1, dtype=np.bool_)
-
-_COARSEST_MS = 0.1
-"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def _latencies(disk: Table) -> Columns:

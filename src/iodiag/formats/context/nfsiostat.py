@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -37,6 +38,7 @@ write:             ops/s            kB/s           kB/op         retrans    avg 
                   10.500         672.000          64.000        1 (0.3%)          12.000          55.100
 """
 _MOUNT = r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*"
+_JOINED = r"mounted on /\S{0,700}: ops?/s\s+rpc bklog\s.{0,90}read:\s+ops?/s"
 _TOTAL_HEADER = r"\s*ops?/s\s+rpc bklog\s*"
 _PHRASES = {
     "ops/s": "s_per_s",
@@ -63,7 +65,11 @@ _Value = tuple[float, float | None]
 
 @dataclass
 class _Row:
-    """The numbers of one mount in one report; `line` is the one that names it."""
+    """The numbers of one mount in one report.
+
+    `line` is that of the values of the direction whose operations took longest in all, which is `took_ms`
+    per second.
+    """
 
     line: Line
     export: str
@@ -71,9 +77,33 @@ class _Row:
     report: int
     seconds: float
     numbers: dict[str, float] = field(default_factory=dict)
+    took_ms: float = -1.0
+
+    def take(self, named: dict[str, float], line: Line) -> None:
+        """Add the columns whose values stand on a line."""
+        took = max(named.get(f"{way}s_per_s", 0) * named.get(f"{way}_await_ms", 0) for way in _KEPT)
+        self.numbers.update(named)
+        if took > self.took_ms:
+            self.line, self.took_ms = line, took
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    """A block; where the page that showed it took its line breaks, they are put back first."""
+    joined = list(takewhile(lambda line: re.search(_JOINED, line.text), lines[:MAX_BLOCK_LINES]))
+    if not joined:
+        return _read_lines(lines, source)
+    cut = [Line(text, line.number) for line in joined for text in _with_breaks(line.text).split("\n")]
+    block = _read_lines(cut, source)
+    return block and block._replace(used=len(joined))
+
+
+def _with_breaks(text: str) -> str:
+    """A line of whole reports with the breaks that nfsiostat prints."""
+    text = re.sub(r"\s(?=\S{3,700} mounted on /|ops?/s\s+rpc|[a-z_]{2,20}:\s+ops?/s)", "\n", text.strip())
+    return re.sub(r"(bklog|\(ms\)|errors)\s+(?=-?\d)", r"\1\n", text)
+
+
+def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[_Row] = []
     unread: list[int] = []
     seconds, report, used, at = np.nan, 0, 0, 0
@@ -103,7 +133,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 if named and is_again:
                     rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                 if named:
-                    rows[-1].numbers.update(named)
+                    rows[-1].take(named, lines[at + size])
             elif taken:
                 unread += [line.number for line in lines[at + size : at + size + taken]]
             else:
@@ -216,7 +246,7 @@ FORMAT = ContextFormat(
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
     starts=re.compile(
-        r" mounted on /\S{0,700}:\s*$|^\s*ops?/s\s+rpc bklog\s*$"
+        r" mounted on /\S{0,700}:\s*(?:$|ops?/s\s+rpc bklog)|^\s*ops?/s\s+rpc bklog\s*$"
         r"|^\s*(?:read|write):(?:\s+ops/s\s+kB/s\s.*)?\s*$"
     ),
     read=_read,

@@ -1,9 +1,10 @@
 """/proc/pressure (Linux 4.20 and later): the share of time in which tasks waited for a resource.
 
 `some avg10=… avg60=… avg300=… total=µs` and `full …`, under a path (`grep . /proc/pressure/*`,
-`==> path <==`, `== path ==`, `cat path`) or with the seconds since 1970 in front of each sample. The share of
-an interval is the change of `total` over its length (Documentation/accounting/psi.rst). Where
-neither path nor input's name says which resource it was, nothing is read.
+`==> path <==`, `-- output of path --`, `cat path`) or with the seconds since 1970 in front of each sample.
+Some logs leave `total` out. The share of an interval is the change of `total` over its length
+(Documentation/accounting/psi.rst). Where neither path nor input's name says which resource it was, nothing is
+read.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from iodiag.table.table import Table
 from iodiag.table.times import Times
 
 _AVERAGES = (
-    r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
-    r"total=(?P<total>\d{1,20})"
+    r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8})"
+    r"(?: total=(?P<total>\d{1,20}))?"
 )
 _LINE = (
     r"^\s*(?:(?P<epoch>\d{9,10}(?:\.\d{1,9})?)\s+)?"
     r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
-_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: (?:<==|==+))?:?\s*$"
+_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b[\s<=#*:-]*$"
 _EPOCH = r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$"
 _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
@@ -80,7 +81,7 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
         if not is_open:
             samples.append(_Sample(line, epoch))
         last = samples[-1]
-        last.totals[key] = float(half["total"])
+        last.totals[key] = float(half["total"] or "nan")
         for span, group in (("10s", "a10"), ("60s", "a60"), ("300s", "a300")):
             if re.fullmatch(r"\d+(\.\d+)?", half[group]):
                 last.averages[f"{key}_{span}_pct"] = float(half[group])
@@ -124,7 +125,7 @@ FORMAT = ContextFormat(
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
     starts=re.compile(
-        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)(?: (?:<==|==+))?:?\s*$"
+        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,

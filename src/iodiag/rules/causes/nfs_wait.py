@@ -274,7 +274,7 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
 
 
 def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:
-    text = "{rate:.1f} {way}s/s: {took_ms:.3g} ms each (exe), {trip_ms:.3g} ms of it the round trip (RTT)"
+    text = "{rate:.1f} {way}s/s: {took} each (exe), {trip} of it the round trip (RTT)"
     yield cite(wait.rows, text, values, worst=f"{wait.way}_await_ms")
     if wait.place == "network":
         yield cite(wait.rows, "{again:.1f} % were sent again", values, worst=f"{wait.way}_retransmissions")

@@ -117,8 +117,8 @@ def _finding(
         "leaves": _kb(leaves) / reports,
         "ratio": _kb(shown) / _kb(tops),
         "count": float(len(shown)),
-        "top_names": ", ".join(series.name for series in tops[:MOST_NAMES]),
-        "leaf_names": ", ".join(series.name for series in leaves[:MOST_NAMES]),
+        "top_names": _named(tops),
+        "leaf_names": _named(leaves),
     }
     is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
     account = host_account(view, limits.least_kb)
@@ -133,6 +133,14 @@ def _finding(
     )
 
 
+def _named(devices: Sequence[DeviceSeries]) -> str:
+    """Those that move something, the most first: the sum beside their names is theirs."""
+    moved = {series.name: kb for series in devices if (kb := _kb([series])) > 0}
+    names = sorted(moved, key=lambda name: -moved[name])
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def _host(account: HostAccount) -> Evidence:
     values: Values = {
         "disks": account.disks_write,
@@ -145,7 +153,7 @@ def _host(account: HostAccount) -> Evidence:
 MOST_NAMES = 6
 
 _SUMMARY = (
-    "The {count} devices listed are layers of each other: their sum is {ratio} times the traffic of the "
+    "Some of the {count} devices listed are layers of others: the sum is {ratio} times the traffic of the "
     "host. Add up only one layer: {top_names} for the requested traffic, {leaf_names} for the traffic of the "
     "disks."
 )

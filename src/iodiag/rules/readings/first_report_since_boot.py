@@ -23,7 +23,7 @@ last reboot".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,15 +58,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host: what was left out, or that there is nothing else."""
     found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
     if not found:
-        is_open = any(len(s.samples) == 1 and s.samples.has("util_pct") for s in view.devices)
-        shown = (s.samples for s in view.devices)
-        is_open &= all(np.isnan([*d.floats("interval_s"), *d["time"].seconds()]).all() for d in shown)
-        if is_open:
-            yield RULE.undetermined(
-                "nothing shows how long the only report is: it may average the time since boot"
-            )
-        else:
-            yield RULE.clear("no report averages the time since boot")
+        yield _without_average(view)
         return
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)
@@ -78,21 +70,44 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     source, _ = numbered(rows["source"])
     count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
-    values: Values = {"count": count, "tables": ", ".join(only)}
+    is_of_mounts = found.keys() == {"nfs_mounts"}
+    values: Values = {
+        "count": count,
+        "tables": ", ".join(only),
+        "when": "the mount" if is_of_mounts else "boot",
+    }
     yield RULE.finding(
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
         summary=say(_ONLY if only else _LEFT_OUT, values),
         evidence=(
-            cite(rows[np.sort(first)], "averages since boot: {count} reports", values),
+            cite(rows[np.sort(first)], "averages since {when}: {count} reports", values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
         ),
-        refutes=("the tool was called with -y",),
+        **_OF_MOUNTS if is_of_mounts else {"refutes": ("the tool was called with -y",)},
     )
 
 
-_ONLY = "Only averages since boot were captured ({tables}); they say nothing about the present."
-_LEFT_OUT = "The first report is the average since boot and is skipped ({count} reports)."
+def _without_average(view: View) -> Outcome:
+    """That no report averages the time since boot, or that a lone one may."""
+    shown = [series.samples for series in view.devices]
+    is_open = any(len(rows) == 1 and rows.has("util_pct") for rows in shown)
+    is_open &= all(np.isnan([*rows.floats("interval_s"), *rows["time"].seconds()]).all() for rows in shown)
+    if is_open:
+        return RULE.undetermined(
+            "nothing shows how long the only report is: it may average the time since boot"
+        )
+    return RULE.clear("no report averages the time since boot")
+
+
+_OF_MOUNTS: dict[str, Any] = {
+    "title": "The first report averages the time since the mount",
+    "remedy": ("Capture with nfsiostat 5 12 and pass over the first report.",),
+    "confirm": ("nfsiostat 5 12", "mountstats"),
+    "references": ("https://man7.org/linux/man-pages/man8/nfsiostat.8.html",),
+}
+_ONLY = "Only averages since {when} were captured ({tables}); they say nothing about the present."
+_LEFT_OUT = "The first report is the average since {when} and is skipped ({count} reports)."
 
 
 def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[Contrast]:

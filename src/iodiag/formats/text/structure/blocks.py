@@ -30,7 +30,7 @@ class Origin:
 
     `started` is a clock that stood right above the banner or command; `is_elided` tells that somebody
     left lines out before the first table. `collector` is whose file this is. `heading` is the host that words
-    above it name, as "System 1:" does.
+    above it name, as "System 1:" does, in the brackets in which it stands.
     """
 
     index: int
@@ -228,4 +228,4 @@ class Walk:
 
         To be asked once the walk is over.
         """
-        return origin.host or (origin.heading if self._has_hosts else "")
+        return origin.host or (origin.heading.strip("()") if self._has_hosts else "")

@@ -65,22 +65,31 @@ def _sentence(found: Walk, last: int) -> list[str]:
 
 
 _HOST = re.compile(
-    r"((?i:system|host|server|node|machine|vm|guest)[ -]?#?(?:\d{1,4}|[A-Za-z]))"
+    r"(?:(?i:on|from) )?(?:(?i:the) )?"
+    r"((?i:system|host|server|node|machine|vm|guest|virtual|physical)[ -]?#?(?:\d{1,4}|[A-Za-z]))"
     r"(?::|(?: (?:[A-Z]|v?\d)[\w.-]*){1,4}:)?"
 )
+_IN_BRACKETS = re.compile(r"\(([^(),]{1,40})(?:, [^()]{1,60})?\)")
+_RUN = re.compile(r"\s*[#$>%]\s*\S")
 
 
-def host_heading(found: Walk, line: str) -> str:
+def host_heading(found: Walk, index: int) -> str:
     """The host that a line of words alone names, as "System 1:" does; "" where it is no such heading.
 
     What runs there may follow its name, as in "Server1 Ubuntu 14:": capitalised words and versions alone.
-    A name that stands above with or without a space is spelled as there.
+    A name that stands above with or without a space is spelled as there. Where one stands in brackets, and
+    keeps them here, so does the next: any words in brackets above a prompt.
     """
-    named = _HOST.fullmatch(line.strip(" \t*#=-"))
+    line = found.text.line(index).strip(" \t*#=-")
+    above = [origin.heading for origin in found.origins]
+    bracketed = _IN_BRACKETS.fullmatch(line)
+    named = _HOST.fullmatch(bracketed[1] if bracketed else line)
     if named is None:
-        return ""
-    above = (origin.heading for origin in found.origins)
-    return next((name for name in above if name.replace(" ", "") == named[1].replace(" ", "")), named[1])
+        below = found.text.line(index + 1) if index + 1 < len(found.text) else ""
+        is_next = bracketed is not None and any(heading.startswith("(") for heading in above)
+        return f"({bracketed[1]})" if bracketed and is_next and _RUN.match(below) else ""
+    name = f"({named[1]})" if bracketed else named[1]
+    return next((other for other in above if other.replace(" ", "") == name.replace(" ", "")), name)
 
 
 def cut(words: str) -> str:

@@ -162,7 +162,7 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         _begin(found, state, index, run)
         found.classes[index] = CLASS["banner"]
         return True
-    if not found.origins[-1].host and (heading := host_heading(found, line)):
+    if not found.origins[-1].host and (heading := host_heading(found, index)):
         _begin(found, state, index, Origin(0, 0, heading=heading))
         leave_words(state, index)
         return True

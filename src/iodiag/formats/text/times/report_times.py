@@ -33,6 +33,7 @@ _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
 _TELLING = 100.0
+_LARGE_KB = 64.0  # a rounded rate of such requests leaves 64 last places of their kB open
 _FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
 _SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
@@ -94,7 +95,8 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     seconds = seconds + shown.later
     told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
     for run in runs(segment[told]):
-        seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
+        if not any(shown.clocks[at].has_am_pm for at in np.unique(shown.at[told[run]])):
+            seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
@@ -244,13 +246,17 @@ def _chance_on_grid(groups: Sequence[RowGroup], length: float) -> float:
     """How likely an average has rates of events on the grid of a length as the first report has; 1 if off it.
 
     The rates of one row are of counters of their own, equal or not; those of several rows may be the same.
+    Sectors of large requests are, too; those of small ones follow from the number of requests.
     """
     most = 0
-    for rows in groups:
-        rates = rows.numbers[rows.report == 0][:, list(rows.rates_at)] if rows.rates_at else np.empty((0, 0))
+    for rows in (rows for rows in groups if rows.rates_at):
+        first = rows.numbers[rows.report == 0]
+        rates, kb = first[:, list(rows.rates_at)], first[:, list(rows.sectors_at)]
         if not _is_on_grid(rates[rates > 0], length):
             return 1.0
-        most = max(most, int((rates > 0).sum(axis=1).max(initial=0)))
+        is_telling = kb >= _LARGE_KB * np.fmax(rates.max(axis=1, keepdims=True), 1.0)
+        is_telling &= _is_on_grid(kb[is_telling] / KB_PER_SECTOR, length)
+        most = max(most, int(((rates > 0).sum(axis=1) + is_telling.sum(axis=1)).max(initial=0)))
     return min(1.0, 0.0202 * length) ** most
 
 

@@ -29,6 +29,7 @@ _TOTALS = {
     f"{unit}_{way}": f"{unit}_{way}/s" for unit in ("kB", "MB", "GB", "Blk") for way in ("read", "wrtn")
 }
 _HARDLY_IDLE = 10.0
+_EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 
 
 @dataclass
@@ -251,7 +252,8 @@ def _by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: Ints,
         seconds = np.empty(run.stop - run.start)
         for once in runs(_passes(blocks, block[run], shown[run], of_headers)):
             own = shown[run][once]
-            whole = _clock.with_am_pm(np.full(len(own), np.nan), own)
+            is_half_told = first.clock_tokens == 2  # by AM or PM behind the clock
+            whole = own if is_half_told else _clock.with_am_pm(np.full(len(own), np.nan), own)
             timing.is_of_twelve |= whole is not own
             seconds[once] = _clock.unroll_midnight(whole)
             if began is not None and began - seconds[once][0] > DAY_S / 2:
@@ -312,6 +314,10 @@ def _row_intervals(first: Block, ends: Floats, is_of_twelve: bool) -> Floats:
         start -= DAY_S / 2 if is_of_twelve and start > times[0] else 0.0
         start = start if times[0] - start <= DAY_S / 2 else None
     lengths = _clock.interval_lengths(times, start)
+    later = lengths[1:][~np.isnan(lengths[1:])]
+    usual = float(np.median(later)) if len(later) else np.nan
+    if lengths[0] > _CUT * usual and np.ptp(later) <= _EVEN * usual:
+        lengths[0] = np.nan  # the rows between it and the header may have been cut out
     command = first.origin.command
     if command and command.interval_s and command.tool == first.layout.format:
         lengths[np.isnan(lengths)] = command.interval_s
