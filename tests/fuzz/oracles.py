@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import quopri
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
 """Marks that take no place on a page, and that stand in a number when they were copied from one."""
-_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*")
+_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*|\\(?=[_%*#\[\]<>|`~+.-])|[^\x08]\x08")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _THOUSANDS = re.compile(r"(?<=\d)\s+(?=\d{3}(?!\d))")
 _SUFFIX = {
@@ -94,7 +95,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield "".join(below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
-    yield _MARKUP.sub("", text)
+    yield _MARKUP.sub("", html.unescape(text))
     yield text.translate(_UNSEEN)
     yield _THOUSANDS.sub("", text)
     if "=" in text:
