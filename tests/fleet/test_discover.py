@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -172,12 +173,20 @@ def test_an_input_whose_name_is_in_no_encoding_is_read(tmp_path):
     assert name.endswith("/caf\\udce9/iostat\\udcff.txt")
 
 
-def test_an_input_without_end_is_refused_at_the_limit(monkeypatch):
+def test_what_is_no_file_is_no_input_of_a_fleet(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    items, problems = inputs_of(["/dev/zero", str(tmp_path / "pipe")])
+    assert items == []
+    said = "is no file; give files and directories, which can be read again"
+    assert [str(one) for one in problems] == [f"/dev/zero: {said}", f"{tmp_path}/pipe: {said}"]
+
+
+def test_an_input_that_is_too_large_is_refused_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setenv("IODIAG_LIMITS", "streamed=1M")
-    ((item,), _) = inputs_of(["/dev/zero"])
-    assert scan(item).failures == (
-        "/dev/zero: holds more than 1 MiB; split it (IODIAG_LIMITS=streamed=… raises this limit)",
-    )
+    (tmp_path / "large.txt").write_bytes(bytes((1 << 20) + 1))
+    ((item,), _) = inputs_of([str(tmp_path / "large.txt")])
+    (said,) = scan(item).failures
+    assert said.endswith("holds more than 1 MiB; split it (IODIAG_LIMITS=streamed=… raises this limit)")
 
 
 def test_a_copy_of_an_input_is_read_once(tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
-from typing import Any
+
+import numpy as np
 
 from iodiag.model.capture import Capture, Source
 from iodiag.model.columns import KEYS
@@ -16,8 +18,9 @@ _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
 """Marks that take no place on a page, and that stand in a number when they were copied from one."""
-_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*")
+_MARKUP = re.compile(r"<[^<>]*>|\[/?[a-z]+\]|\*\*|\\(?=[_%*#\[\]<>|`~+.-])|[^\x08]\x08")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
+_THOUSANDS = re.compile(r"(?<=\d)\s+(?=\d{3}(?!\d))")
 _SUFFIX = {
     "": 1.0,
     "B": 1.0,
@@ -59,29 +62,27 @@ def check_rows(capture: Capture) -> None:
     """
     formats = {section.format for section in capture.sections if not section.is_context}
     for tables in (capture.tables, capture.averages):
-        for family, frame in tables.items():
-            step = max(len(frame) // _SAMPLED, 1)
-            rows = frame.iloc[::step].to_dict("records")
+        for family, table in tables.each():
             is_printed = family in _PRINTED and formats <= _AS_PRINTED and "disk_counters" not in tables
-            for row in rows:
-                _check_row(capture.sources[str(row["source"])], row, is_printed)
+            named = [n for n in table.names if is_printed and n not in KEYS and n not in _MADE]
+            arrays = {n: table[n] for n in named if isinstance(table[n], np.ndarray)}
+            columns = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
+            for place in range(0, len(table), max(len(table) // _SAMPLED, 1)):
+                values = {name: column[place] for name, column in columns.items()}
+                source = capture.sources[str(table["source"][place])]
+                _check_row(source, int(table["line"][place]), values)
 
 
-def _check_row(source: Source, row: dict[str, Any], is_printed: bool) -> None:
-    line = int(row["line"])
+def _check_row(source: Source, line: int, values: Mapping[str, float]) -> None:
     if source.pos_unit == "byte":
         assert 0 <= line < len(source.data), f"byte {line} of {len(source.data)}"
         return
     text = source.quote(line)
     assert text.strip(" \t\0\r"), f"line {line} is blank or not there"
-    if is_printed:
-        values = {
-            name: value
-            for name, value in row.items()
-            if name not in KEYS and name not in _MADE and isinstance(value, float) and value == value
-        }
-        numbers = [number for part in _readings(source, line, len(values)) for number in _numbers(part)]
-        for name, value in values.items():
+    known = {name: value for name, value in values.items() if value == value}
+    if known:
+        numbers = [number for part in _readings(source, line, len(known)) for number in _numbers(part)]
+        for name, value in known.items():
             assert _stands_among(value, numbers), f"{name} = {value!r} is not in line {line}: {text[:300]!r}"
 
 
@@ -94,8 +95,9 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield "".join(below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
-    yield _MARKUP.sub("", text)
+    yield _MARKUP.sub("", html.unescape(text))
     yield text.translate(_UNSEEN)
+    yield _THOUSANDS.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if len(_NUMBER.findall(text)) < count or text.split()[-1][0].isalpha():

@@ -102,9 +102,12 @@ def test_members_that_nothing_describes_are_devices_too():
     assert [leaf.name for leaf in topology.leaves("md0")] == ["sda", "sdb", numbered]
 
 
-def test_loop_of_members_ends():
-    topology = merge([Device("a", members=("b",)), Device("b", members=("a", "sda"))])
-    assert [leaf.name for leaf in topology.leaves("a")] == ["sda"]
+def test_nothing_is_believed_of_what_stands_on_each_other_in_a_circle():
+    said = {"a": ("b",), "b": ("c", "sda"), "c": ("a",), "top": ("a",), "md0": ("sdb", "sdc")}
+    topology = merge([Device(name, members=members) for name, members in said.items()])
+    found = {device.name: device.members for device in topology if device.members}
+    assert found == {"b": ("sda",), "top": ("a",), "md0": ("sdb", "sdc")}
+    assert topology.above("sda") == (topology.devices["b"],)
 
 
 NAMES = st.sampled_from(["sda", "8:0", "dm-1", "252:1", "vg-a", "vg/a", "md0", "9:0", "dev252-1"])

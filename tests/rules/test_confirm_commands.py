@@ -126,6 +126,11 @@ def test_memory_and_files_get_no_disk_tools(report_of):
     assert not any("/dev/" in command for command in confirm)
 
 
+@pytest.mark.parametrize("name", ["pci-0000:03:00.0-ata-1", "a:b", "99999:1"])
+def test_a_name_with_a_colon_is_a_name(report_of, name):
+    assert f"smartctl -x /dev/{name}" in advice(report_of, name)[1]
+
+
 def test_a_name_that_a_shell_would_take_apart_is_in_no_command(report_of):
     confirm = advice(report_of, "sd;reboot")[1]
     assert not any("reboot" in command for command in confirm)

@@ -15,7 +15,7 @@ from command_line import program
 from iodiag.api import join
 from iodiag.errors import SourceError, UnknownFormat
 from iodiag.model.capture import Capture
-from iodiag.sources import archives, files
+from iodiag.sources import archives
 from iodiag.sources.limits import InputLimits
 from writers.captures import iostat
 from writers.reports import (
@@ -502,8 +502,6 @@ def test_a_directory_keeps_its_names_and_its_rights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     captures, _ = read_all(".")
     assert names_in(captures, "") == {"b.txt"}
-    with pytest.raises(SourceError, match="is a directory"):
-        files.load(tmp_path)
 
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path, monkeypatch):

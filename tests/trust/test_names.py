@@ -28,6 +28,8 @@ NAMES += [
     "a\u202eb",
     "a\x1b[2Jb",
     "a\x9bb",
+    "pci-0000:03:00.0-ata-1",
+    "253:99999999",
 ]
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -106,6 +106,8 @@ def _files(place: str) -> Iterator[Input]:
     top = Path(place)
     if not os.path.lexists(top):
         raise SourceError(f"{place}: there is no such file; check the name")
+    if os.path.exists(top) and not (os.path.isdir(top) or os.path.isfile(top)):
+        raise SourceError(f"{place}: is no file; give files and directories, which can be read again")
     root = os.path.abspath(top if top.is_dir() else top.parent)
     for file in expand(top):
         yield Input(in_utf8(str(file)), os.path.abspath(file), root)

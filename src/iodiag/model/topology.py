@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 PARITY_LEVELS = {"raid4": 1, "raid5": 1, "raid6": 2}
@@ -189,7 +191,7 @@ def merge(found: Iterable[Device]) -> DeviceTopology:
     goes before a mere tree, which holds spares too; then one that is a superset of an earlier
     one replaces it (lsblk of a part of the tree). Metadata legs are no members. A member that
     nothing describes becomes a device of its own, so that walking down the tree always ends at
-    a known device.
+    a known device. Of devices that stand on each other in a circle nothing is believed.
     """
     groups = _groups(found)
     named: dict[str, tuple[set[str], list[Device]]] = {}
@@ -214,7 +216,32 @@ def merge(found: Iterable[Device]) -> DeviceTopology:
         for member in device.members:
             aliases = tuple(alias for alias in device_names(member) if alias != member)
             devices.setdefault(member, Device(member, aliases))
+    for name in (circle := _in_circles(devices)):
+        members = tuple(member for member in devices[name].members if member not in circle)
+        devices[name] = replace(devices[name], members=members)
     return DeviceTopology(devices)
+
+
+def _in_circles(devices: Mapping[str, Device]) -> set[str]:
+    """The devices that stand on themselves by way of others, and those between two such circles."""
+    below = {name: device.members for name, device in devices.items()}
+    above: dict[str, list[str]] = {name: [] for name in devices}
+    for name, members in below.items():
+        for member in members:
+            above[member].append(name)
+    return _never_reached(below) & _never_reached(above)
+
+
+def _never_reached(needed: Mapping[str, Iterable[str]]) -> set[str]:
+    """What is in a circle, or needs what is."""
+    sorter = TopologicalSorter(needed)
+    with suppress(CycleError):
+        sorter.prepare()
+    reached: set[str] = set()
+    while ready := sorter.get_ready():
+        reached.update(ready)
+        sorter.done(*ready)
+    return needed.keys() - reached
 
 
 def _groups(found: Iterable[Device]) -> list[tuple[set[str], list[Device]]]:

@@ -211,8 +211,8 @@ def _folder(device: Device) -> str:
 
 
 def _names(device: Device) -> dict[str, str]:
-    # dev8-16 is sdb, which tools know
-    name = [spelling for spelling in device_names(device.name) if ":" not in spelling][-1]
+    # dev8-16 is sdb, which tools know; 8:16 no tool does
+    name = [device.name, *(spelling for spelling in device_names(device.name) if ":" not in spelling)][-1]
     return {"/dev/DEVICE": _path(device), "/sys/block/DEVICE": _folder(device), "DEVICE": name}
 
 

@@ -185,7 +185,7 @@ def _file_or_archive(opened: Opened, is_known: IsKnown) -> Iterator[Found]:
     stream = unpacked(opened.stream)
     kind = _kind_of(stream)
     if kind is None:
-        if stream is not opened.stream:
+        if opened.may_be_endless or stream is not opened.stream:
             _refuse_bomb(opened, stream, is_known)
         yield whole(opened, stream)
         return
@@ -196,7 +196,7 @@ def _file_or_archive(opened: Opened, is_known: IsKnown) -> Iterator[Found]:
 
 
 def _refuse_bomb(opened: Opened, stream: ByteStream, is_known: IsKnown) -> None:
-    """Raise SourceError when compressed data is large and its beginning tells nothing."""
+    """Raise SourceError when what may have no end is large and its beginning tells nothing."""
     start = stream.peek(SMALL_BYTES + 1)
     if (
         len(start) <= SMALL_BYTES
@@ -209,9 +209,10 @@ def _refuse_bomb(opened: Opened, stream: ByteStream, is_known: IsKnown) -> None:
     if len(stream.peek(most + 1)) > most:
         stream.close()
         opened.stream.close()
+        does, do = ("holds", "save") if stream is opened.stream else ("unpacks to", "unpack")
         raise SourceError(
-            f"{opened.name}: unpacks to more than {in_units(most)}, and its beginning holds nothing that "
-            f"iodiag knows; unpack it, and give the captures in it ({raising('unknown')})"
+            f"{opened.name}: {does} more than {in_units(most)}, and its beginning holds nothing that "
+            f"iodiag knows; {do} it, and give the captures in it ({raising('unknown')})"
         )
 
 

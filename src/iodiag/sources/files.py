@@ -14,7 +14,6 @@ from typing import BinaryIO, NamedTuple
 from iodiag.errors import SourceError
 from iodiag.model.byte_positions import places_of
 from iodiag.model.capture import Source
-from iodiag.sources._compressed import unpacked
 from iodiag.sources._mail import is_mail, with_plain_attachments
 from iodiag.sources._mdiag import is_mdiag, with_plain_outputs
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
@@ -24,22 +23,17 @@ from iodiag.sources.remote import is_remote, open_remote
 
 
 class Opened(NamedTuple):
-    """An input that is open: what to call it, its bytes, the folder it lies in, its path if it has one."""
+    """An input that is open: what to call it, its bytes, the folder it lies in.
+
+    `size` is that of a plain file. `may_be_endless` tells of pipes, devices and addresses that nothing says
+    when they end.
+    """
 
     name: str
     stream: ByteStream
     folder: str = ""
-    path: Path | None = None
-
-
-def load(source: str | Path | BinaryIO, name: str | None = None) -> Source:
-    """The bytes of one file (`-` is standard input), decompressed; UTF-16 becomes UTF-8.
-
-    Of compressed data that is cut off, what came before the cut is given, with a remark. Raises
-    SourceError when it cannot be opened, is damaged, or holds more than the limits allow.
-    """
-    opened = open_input(source, name)
-    return whole(opened, unpacked(opened.stream))
+    size: int | None = None
+    may_be_endless: bool = False
 
 
 def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened:
@@ -48,21 +42,22 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
         label = name or in_utf8(str(getattr(source, "name", "(stream)")))
         return Opened(label, ByteStream(pieces_of(source.read)))
     if str(source) == "-":
-        return Opened(name or "(stdin)", ByteStream(pieces_of(sys.stdin.buffer.read, ends_short=True)))
+        pieces = pieces_of(sys.stdin.buffer.read, ends_short=True)
+        return Opened(name or "(stdin)", ByteStream(pieces), may_be_endless=True)
     if isinstance(source, str) and is_remote(source):
         label, stream = open_remote(source)
-        return Opened(name or label, stream, folder=label.rpartition("/")[0])
+        return Opened(name or label, stream, folder=label.rpartition("/")[0], may_be_endless=True)
     path = Path(source)
-    if os.path.isdir(path):
-        raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`")
     try:
         handle = path.open("rb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise SourceError(f"{path}: cannot be read ({reason}); check the name and the rights") from None
     stream = ByteStream(_pieces_of_file(handle), partial(_rest_of_file, handle))
+    status = os.fstat(handle.fileno())
+    size = status.st_size if stat.S_ISREG(status.st_mode) else None
     stream.peek(1)  # from here on closing the stream closes the file
-    return Opened(name or in_utf8(str(source)), stream, in_utf8(str(path.parent)), path)
+    return Opened(name or in_utf8(str(source)), stream, in_utf8(str(path.parent)), size, size is None)
 
 
 def in_utf8(name: str) -> str:
@@ -74,7 +69,7 @@ def whole(opened: Opened, stream: ByteStream) -> Source:
     """All bytes of an input as a Source; `stream` is what its bytes unpack to."""
     most = limits().input
     too_large = SourceError(f"{opened.name}: holds more than {in_units(most)}; split it ({raising('input')})")
-    if stream is opened.stream and opened.path is not None and _is_large(opened.path, most):
+    if stream is opened.stream and opened.size is not None and opened.size > most:
         stream.close()
         raise too_large
     data = stream.read_all(most)
@@ -146,11 +141,6 @@ def decoded(data: bytes) -> bytes:
     if b"\n" not in data and b"\r" in data and b"\0" not in data.lstrip(b"\0")[:64]:
         return data.replace(b"\r", b"\n")
     return data
-
-
-def _is_large(path: Path, most: int) -> bool:
-    status = os.stat(path)
-    return stat.S_ISREG(status.st_mode) and status.st_size > most
 
 
 def _pieces_of_file(handle: FileIO) -> Iterator[bytes]:

@@ -23,12 +23,13 @@ class InputLimits:
     """What one input may hold, in bytes where nothing else is said.
 
     `input`: a file, after decompression. `lines`: lines of a text. `unknown`: what a compressed file may
-    unpack to when nothing in its beginning is known. `members`: files in an archive or a directory (a
-    sosreport of a large host has about 50,000). `depth`: archives in archives (a ticket's zip, the sosreport
-    in it, a dump in that). `member`: one file of an archive; a larger one is left out. `kept`: those that are
-    read, together. `streamed`: what may be unpacked in all, to be read or passed over (a sosreport of 2 GB
-    holds about 20 GiB). `values`: files of /sys of one host (2,000 disks have about 150,000). `layers`:
-    compression on compression. `xz_memory`: what an xz stream may ask for its dictionary (`xz -9`: 65 MiB).
+    unpack to, and a pipe, a device or an address may hold, when nothing in its beginning is known.
+    `members`: files in an archive or a directory (a sosreport of a large host has about 50,000). `depth`:
+    archives in archives (a ticket's zip, the sosreport in it, a dump in that). `member`: one file of an
+    archive; a larger one is left out. `kept`: those that are read, together. `streamed`: what may be
+    unpacked in all, to be read or passed over (a sosreport of 2 GB holds about 20 GiB). `values`: files of
+    /sys of one host (2,000 disks have about 150,000). `layers`: compression on compression. `xz_memory`:
+    what an xz stream may ask for its dictionary (`xz -9`: 65 MiB).
     """
 
     input: int = 4 << 30

@@ -189,18 +189,51 @@ def test_bytes_lost_or_added_make_up_no_device(place: int, grown: int) -> None:
         ({11: [disk(ios=1), item(w.DISK, major=8, minor=2**20)]}, "numbers that are no disk's"),
         ({w.NET.id: [item(w.NET, name=b"et\x02h")]}, "a name that is no interface's"),
         ({w.NET.id: [item(w.NET, name=b"\0th0")]}, "a name that is no interface's"),
+        ({w.NET.id: [item(w.NET, name=b"\xff\x81")]}, "a name that is no interface's"),
+        (
+            {w.FILESYSTEM.id: [item(w.FILESYSTEM, name=b"\0da1", mount=b"/")]},
+            "names that are no file system's",
+        ),
+        (
+            {w.FILESYSTEM.id: [item(w.FILESYSTEM, name=b"sda1", mount=b"t/")]},
+            "names that are no file system's",
+        ),
+        ({w.PRESSURE_IO.id: [item(w.PRESSURE_IO, full300=2**40)]}, "a pressure above 100 %"),
     ],
 )
 def test_what_names_no_device_is_refused_with_its_record(structure: dict, said: str) -> None:
-    good = {11: [disk(ios=1)], w.NET.id: [item(w.NET, name=b"lo")]}
+    good = {
+        11: [disk(ios=1)],
+        w.NET.id: [item(w.NET, name=b"lo")],
+        w.FILESYSTEM.id: [item(w.FILESYSTEM, name=b"sda1", mount=b"/")],
+        w.PRESSURE_IO.id: [item(w.PRESSURE_IO, full300=10_000)],
+    }
     stats = [record(n, {1: [item(w.CPU)] * 2, **good, **(structure if n == 2 else {})}) for n in range(5)]
-    reading = read(w.SaFile([w.CPU, w.DISK, w.NET], stats))
+    reading = read(w.SaFile([w.CPU, w.DISK, w.NET, w.FILESYSTEM, w.PRESSURE_IO], stats))
     assert devices(reading) == {"dev8-0", "lo"}
     assert [len(set(reading.tables[name]["line"])) for name in ("cpu", "disk")] == [3, 3]
     assert reading.column("disk", "interval_s") == [10.0, 20.0, 10.0]
     (note,) = reading.notes
     assert note.is_unread
     assert note.reason == f"{said}: 1 record was not used"
+
+
+@pytest.mark.parametrize("magic", [0x2170, 0x2171, 0x2173])
+def test_old_files_name_no_more_than_new_ones(magic: int) -> None:
+    oldest = magic == 0x2170
+    kinds = [w.CPU_OLDEST, w.DISK_OLDEST] if oldest else [w.CPU_OLD, w.DISK_OLD, w.NET_OLD]
+    stats = []
+    for n in range(5):
+        made = {kinds[0].id: [item(kinds[0])] * kinds[0].subitems}
+        made[kinds[1].id] = [item(kinds[1], major=0 if oldest and n == 2 else 8, minor=16)]
+        if not oldest:
+            made[kinds[2].id] = [item(kinds[2], name=b"et\x02h" if n == 2 else b"  eth0")]
+        stats.append(record(n, made))
+    reading = read(w.SaFile(kinds, stats, magic=magic))
+    assert devices(reading) <= {"dev8-16", "eth0"}
+    (note,) = reading.notes
+    assert note.is_unread
+    assert "1 record was not used" in note.reason
 
 
 def test_zeros_behind_the_last_record_cost_nothing() -> None:

@@ -171,6 +171,18 @@ def bare_reading(name: str) -> Reading:
     return reading(TEXTS[name])
 
 
+def test_a_row_that_lacks_a_value_is_not_made_whole_of_the_halves_of_a_number():
+    header = "12:25:10          DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await     svctm     %util"
+    row = "12:25:11     dev254-0    813.00   6553.60   3174.40             0.55      0.68      0.09      7.60"
+    text = (
+        f"Linux 6.18.44 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n{header}\n{row}\n{row.replace(':11', ':12')}\n"
+    )
+    for width in range(60, len(row)):
+        found = reading(broken(width)(text))
+        assert "disk" not in found.tables, width
+        assert found.notes
+
+
 @pytest.mark.parametrize("dress", DRESSES)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_dressed_capture_reads_as_the_bare_one(name: str, dress: str):

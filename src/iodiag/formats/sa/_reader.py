@@ -93,7 +93,7 @@ def _tables(
             continue
         seen.add(activity.id)
         stored = gather(source.data, segment, position, activity, view)
-        check(stored, header)
+        check(stored)
         for place, other in enumerate(header.activities):
             if other.id == activity.id and other.continues:
                 rest = structure(other, header.order, header.long_bytes)

@@ -291,13 +291,18 @@ def _broken_header(pieces: Sequence[Piece], at: int) -> int:
 def _whole_row(pieces: Sequence[Piece], at: int, width: int, tokens: int) -> int:
     """How many lines from `at` on make a row of so many tokens, all but the last `width` wide; else 1."""
     whole = pieces[at].text
+    words = whole.split()
     for used in range(2, 5):
         if at + used > len(pieces):
             return 1
         whole += pieces[at + used - 1].text
+        words += pieces[at + used - 1].text.split()
         missing = tokens - len(whole.split())
         # below a clock of two words (12:24:01 PM) an average has one word less
         if not missing or (missing == 1 and not whole.lstrip()[:1].isdigit()):
+            return used
+        # a row that lacks a value would pass for whole with the halves of a number as two
+        if len(words) == tokens:
             return used
         if len(pieces[at + used - 1].text) != width:
             return 1
