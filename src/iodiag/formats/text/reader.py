@@ -23,7 +23,7 @@ from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
-from iodiag.formats.text.times.row_times import timings
+from iodiag.formats.text.times.row_times import clock_notes, timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 
@@ -59,6 +59,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     all_timings = timings(found, all_rows, order)
     if all_rows and (unzoned.is_of_twelve or any(timing.is_of_twelve for timing in all_timings)):
         yield ParseNote(source.name, 0, _NO_HALF)
+    yield from clock_notes(found, all_rows, all_timings)
     yield from tables(found, all_rows, all_timings)
     yield from sections(found, all_rows, all_timings)
     for context in found.contexts:
