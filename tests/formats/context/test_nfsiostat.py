@@ -173,3 +173,10 @@ def test_writes_that_a_mount_has_twice_are_not_read_again():
     (block,) = blocks_of(FORMAT, NEW + writes.replace("70.000 ", "90.000 "))
     assert block.tables[0].frame["writes_per_s"].tolist() == [70]
     assert len(block.unread) == 2
+
+
+def test_values_that_lost_their_header_are_said_and_the_mount_keeps_its_name():
+    read = reading(NEW.replace("           ops/s       rpc bklog\n", ""))
+    assert read.tables["nfs_mounts"]["mount"].tolist() == ["/srv/data"]
+    assert read.tables["nfs_mounts"]["writes_per_s"].tolist() == [70.0]
+    assert len(read.unread) == 1

@@ -213,3 +213,11 @@ def test_lines_out_of_order_are_said():
     assert not [n for n in of_kind(items("\n".join([*lines, ""])), ParseNote)]
     moved = items("\n".join([lines[1], lines[0], *lines[2:], ""]))
     assert any("its clock is before that of the row above" in n.reason for n in of_kind(moved, ParseNote))
+
+
+def test_a_line_behind_a_restart_that_is_older_is_said():
+    lines = (SAMPLES / "12.7.7-r.txt").read_text().splitlines()
+    assert "RESTART" in lines[12]
+    lines[9], lines[13] = lines[13], lines[9]
+    moved = items("\n".join([*lines, ""]))
+    assert any("its clock is before that of the row above" in n.reason for n in of_kind(moved, ParseNote))

@@ -127,7 +127,8 @@ def tables(export: Export) -> Iterator[SampleTable | Section | ParseNote]:
     parts = [part for part in export.parts if len(part.lines)]
     if not parts:
         return
-    backs = [(part, _clock.first_back(part.seconds, part.segment)) for part in parts]
+    # a section's rows follow each other through all restarts of the host
+    backs = [(part, _clock.first_back(_clock.unroll_midnight(part.seconds))) for part in parts]
     lines = [int(part.lines[at]) for part, at in backs if at >= 0]
     if lines:
         yield ParseNote(export.source, min(lines), _clock.GOES_BACK)
