@@ -35,7 +35,13 @@ from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.measure.load_or_speed import mix_of
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import ratio_of, ways_of_both
-from iodiag.analysis.states.service_times import SERVICE, class_of, events_per_sample, is_felt, is_told
+from iodiag.analysis.states.service_times import (
+    SERVICE,
+    class_of,
+    events_per_sample,
+    is_felt,
+    is_worth_reporting,
+)
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -242,7 +248,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     mixed = "whether reads, writes or both are slower (a write cache that is lost slows writes alone): the "
     mixed += "capture has one latency for both"
     return RULE.finding(
-        severity="notice" if is_told(series, *step.latencies, step.after) else "info",
+        severity="notice" if is_worth_reporting(series, *step.latencies, step.after) else "info",
         confidence="low",
         **device_fields(step.after, series.name),
         summary=say(summary, values | of_ways),
