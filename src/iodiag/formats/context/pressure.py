@@ -1,8 +1,8 @@
 """/proc/pressure (Linux 4.20 and later): the share of time in which tasks waited for a resource.
 
 `some avg10=… avg60=… avg300=… total=µs` and `full …`, under a path (`grep . /proc/pressure/*`,
-`==> path <==`, `== path ==`, `cat path`, or the paths of one `cat`, in its order) or with the seconds since 1970
-in front of each sample. The share of an interval is the change of `total` over its length
+`==> path <==`, `== path ==`, `cat path`, or the paths of one `cat`, in its order) or with the seconds since
+1970 in front of each sample. The share of an interval is the change of `total` over its length
 (Documentation/accounting/psi.rst). Where neither path nor input's name says which resource it was, nothing is
 read.
 """
