@@ -359,14 +359,43 @@ def keep_first_lines(data: bytes, chance: random.Random, seeds: Sequence[bytes])
     return b"".join(line + b"\n" for line in lines[: chance.randrange(len(lines))])
 
 
+def cut_line(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    lines = _lines(data)
+    at = chance.randrange(len(lines))
+    lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
+    return b"\n".join(lines)
+
+
+def drop_byte(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    at = chance.randrange(len(data))
+    return data[:at] + data[at + 1 :]
+
+
+def swap_bytes(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    at = chance.randrange(len(data) - 1)
+    return data[:at] + data[at : at + 2][::-1] + data[at + 2 :]
+
+
+def swap_numbers(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    numbers = list(_NUMBER.finditer(data))
+    one, other = sorted((chance.choice(numbers), chance.choice(numbers)), key=re.Match.start)
+    if one.start() == other.start():
+        return data
+    between = data[one.end() : other.start()]
+    return data[: one.start()] + other[0] + between + one[0] + data[other.end() :]
+
+
 DAMAGE: dict[str, tuple[Change, ...]] = {
     "text": (repeat_lines, delete_lines, delete_lines, swap_lines, keep_first_lines, dress),
-    "csv": (keep_first_lines,),
-    "json": (truncate,),
+    "csv": (keep_first_lines, delete_lines, swap_lines),
+    "json": (truncate, delete_lines, swap_lines),
     "xml": (truncate,),
-    "sa": (truncate, repeat_part),
+    "sa": (truncate, repeat_part, drop_byte),
 }
 """Per kind of file, what takes from an input or moves in it and changes no number."""
+
+ALTERATIONS: tuple[Change, ...] = (cut_line, drop_byte, swap_bytes, swap_numbers)
+"""What may make another number or name of one in a text, which then is a row of that one."""
 
 TEXT: tuple[Change, ...] = (
     *(

@@ -145,13 +145,20 @@ def _read_before() -> list[bytes]:
 
 
 def _fuzz_damage(data: bytes) -> None:
-    """An input that the bytes choose, damaged without a change of any number: no other row without a note."""
+    """An input that the bytes choose, damaged: no other row without a note.
+
+    Only where a digit or a letter is changed may a row have another number or name: that which is printed.
+    """
     chance = random.Random(data)
     kind = chance.choice(list(mutate.DAMAGE))
     given, whole = chance.choice(_undamaged(kind))
-    capture = _read(chance.choice(mutate.DAMAGE[kind])(given, chance, ()))
+    alterations = () if kind == "sa" else mutate.ALTERATIONS
+    if kind == "xml":  # which has a number on a line
+        alterations = (*alterations, mutate.swap_lines)
+    change = chance.choice((*mutate.DAMAGE[kind], *alterations))
+    capture = _read(change(given, chance, ()))
     if capture is not None:
-        check_no_other_rows(whole, capture)
+        check_no_other_rows(whole, capture, is_altered=change in alterations)
 
 
 _NUMBERED = {"source", "cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp", "message"}

@@ -337,6 +337,19 @@ def unroll_midnight(seconds: Floats) -> Floats:
     return result
 
 
+GOES_BACK = (
+    "its clock is before that of the row above: rows are out of order or damaged, or the clock was set"
+)
+
+
+def first_back(ends: Floats, group: npt.NDArray[np.int64] | None = None) -> int:
+    """The first place whose time is before that of the place above, both of one group; -1 where none is."""
+    is_back = np.diff(ends) < 0
+    if group is not None:
+        is_back &= group[1:] == group[:-1]
+    return int(np.argmax(is_back)) + 1 if is_back.any() else -1
+
+
 def with_am_pm(days: Floats, seconds: Floats) -> Floats:
     """Times of day of clocks with twelve hours that do not name their half, told by one that goes back.
 

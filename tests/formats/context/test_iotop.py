@@ -37,7 +37,7 @@ Current DISK READ:       0.00 B/s | Current DISK WRITE:       0.00 B/s
 def facts_of(text):
     (block,) = blocks_of(FORMAT, text)
     assert block.used == text.rstrip("\n").count("\n") + 1
-    return [dict(fact.values) for fact in block.facts]
+    return [dict(fact.values) for fact in block.facts if "disks_read_kb_per_s" not in fact.values]
 
 
 def test_means_leave_out_the_first_sample_which_is_always_zero():
@@ -70,6 +70,15 @@ def test_accumulated_numbers_are_no_rates():
 def test_a_run_of_one_sample_has_moved_nothing():
     (total,) = facts_of("".join(RUN.splitlines(keepends=True)[:3]))
     assert (total["processes"], total["read_kb_per_s"]) == (0, 0)
+
+
+def test_what_the_disks_moved_is_what_iotop_calls_actual():
+    (block,) = blocks_of(FORMAT, RUN)
+    (disks,) = [fact for fact in block.facts if "disks_read_kb_per_s" in fact.values]
+    assert disks.values == {"disks_read_kb_per_s": 1024, "disks_write_kb_per_s": 45, "samples": 2}
+    assert disks.text == "the disks read 1024 kB/s and wrote 45.0 kB/s (mean of 2 samples)"
+    (of_totals,) = blocks_of(FORMAT, TOTALS)
+    assert not [fact for fact in of_totals.facts if "disks_read_kb_per_s" in fact.values]
 
 
 @pytest.mark.parametrize(

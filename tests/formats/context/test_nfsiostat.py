@@ -187,3 +187,10 @@ def test_reports_whose_line_breaks_were_lost_are_read_as_with_them(text):
     numbers = named.columns[named.columns.get_loc("export") + 1 :]
     for at in range(3):
         assert frame[numbers].iloc[at].tolist() == named[numbers].iloc[0].tolist()
+
+
+def test_values_that_lost_their_header_are_said_and_the_mount_keeps_its_name():
+    read = reading(NEW.replace("           ops/s       rpc bklog\n", ""))
+    assert read.tables["nfs_mounts"]["mount"].tolist() == ["/srv/data"]
+    assert read.tables["nfs_mounts"]["writes_per_s"].tolist() == [70.0]
+    assert len(read.unread) == 1

@@ -83,3 +83,27 @@ def test_nothing_says_which_resource_it_was(name):
 @pytest.mark.parametrize("text", ["some avg10=1\n", "cat /proc/pressure/io\nNo such file\n"])
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$ cat /proc/pressure/cpu /proc/pressure/io /proc/pressure/memory",
+        "root@db1:~# cat /proc/pressure/*",
+        "$ head -n 2 -q /proc/pressure/cpu /proc/pressure/io /proc/pressure/memory",
+    ],
+)
+def test_files_that_one_command_prints_without_their_names(command):
+    irq = "full avg10=9.00 avg60=9.00 avg300=9.00 total=9\n" if "*" in command else ""
+    parts = [
+        LINES.replace("avg10=1.00", f"avg10={n}.00").replace("total=10", f"total={n}") for n in (1, 2, 3)
+    ]
+    (block,) = blocks_of(FORMAT, f"{command}\n{parts[0]}{parts[1]}{irq}{parts[2]}")
+    frame = block.tables[0].frame
+    assert [frame[f"{name}_some_10s_pct"].dropna().tolist() for name in ("cpu", "io", "memory")] == [
+        [1.0],
+        [2.0],
+        [3.0],
+    ]
+    assert frame["io_full_10s_pct"].dropna().tolist() == [0.5]
+    assert block.used == 7 + bool(irq)

@@ -102,3 +102,28 @@ def test_a_column_that_nobody_knows_is_told():
 )
 def test_hostile_lines(broken: str):
     assert len(read(TEXT + ROW.format(CLOCKS[0]) + broken + ROW.format(CLOCKS[1])).tables["disk"]) == 2
+
+
+@pytest.mark.parametrize("clock", ["31-12 23:9:55", "31-12 23:69:55", "32-12 23:59:55", ""])
+def test_a_damaged_clock_leaves_the_times_of_the_others(clock: str):
+    capture = read(TEXT + "".join(map(ROW.format, (CLOCKS[0], clock, CLOCKS[2]))))
+    assert capture.tables["disk"]["time"].tolist() == [
+        pd.Timestamp("2026-12-31 23:59:50"),
+        pd.Timestamp("2027-01-01"),
+    ]
+    assert [(note.line, note.reason) for note in capture.unparsed] == [(9, "its time is no time")]
+
+
+def test_rows_out_of_order_are_told():
+    clocks = ("30-12 10:00:00", "30-12 10:00:10", "30-12 10:00:05", "30-12 10:00:15")
+    notes = read(TEXT + "".join(map(ROW.format, clocks))).notes
+    assert [note.line for note in notes] == [10]
+    assert "its clock is before that of the row above" in notes[0].reason
+
+
+def test_a_lost_group_makes_no_disk():
+    capture = read(TEXT.replace(',"sda","procs"', ',,"procs"') + ROW.format(CLOCKS[0]))
+    assert capture.tables["disk"]["device"].tolist() == ["sda"]
+    assert [note.reason for note in capture.notes] == [
+        "columns that iodiag does not know are left out: io/sda util"
+    ]

@@ -405,3 +405,20 @@ def test_scan_tells_the_path_and_what_is_left_open():
     assert events[-2].members == {"r/s": 1.5}
     assert (events[-1].kind, events[-1].value) == ("end", 0.0)
     assert not any(isinstance(event.value, float) and math.isnan(event.value) for event in events)
+
+
+def notes_on(text: str) -> list[str]:
+    found = read(Source("x.json", text.encode()))
+    return [note.reason for note in found if isinstance(note, ParseNote)]
+
+
+def test_times_that_are_damaged_are_said():
+    clocks = [f"11/20/26 12:00:0{second}" for second in (1, 2, 3)]
+    whole = document(*(report(X6 % "sda", clock=clock) for clock in clocks))
+    assert not notes_on(whole)
+    assert notes_on(whole.replace(clocks[1], "11/20/26 12:0:02")) == [
+        "the time of this report cannot be read"
+    ]
+    swapped = document(*(report(X6 % "sda", clock=clocks[at]) for at in (0, 2, 1)))
+    assert any("before that of the row above" in reason for reason in notes_on(swapped))
+    assert "the date of this run cannot be read" in notes_on(document(report(X6 % "sda"), date="11/2026"))

@@ -181,3 +181,43 @@ def test_samples(path):
 )
 def test_other_texts_are_not_taken(text):
     assert not FORMAT.recognise(text.encode())
+
+
+def _damaged(old: str, new: str) -> tuple[list, list]:
+    """What a sample holds, and what it holds with a change."""
+    text = (SAMPLES / "12.7.7-r.txt").read_text()
+    assert old in text
+    return items(text), items(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("3576424; 3599456; rd_ticks", "3576424; 359456; rd_ticks", id="a digit lost"),
+        pytest.param("291586; 291599; wr_ticks", "291586; 291995; wr_ticks", id="digits swapped"),
+        pytest.param("439359; 439386;", "439359; 439", id="cut in the line"),
+    ],
+)
+def test_a_damaged_counter_is_said_and_its_rate_left_out(old: str, new: str):
+    columns = ["line", "ios_per_s", "await_ms", "discard_kb_per_s", "queue_depth"]
+    rows = []
+    for found in _damaged(old, new):
+        disk = next(table.frame for table in of_kind(found, SampleTable) if table.family == "disk")
+        rows.append({tuple(row) for row in disk[columns].fillna(-1.0).itertuples(index=False)})
+    assert not {row for row in rows[1] - rows[0] if -1.0 not in row}
+    assert [note for note in of_kind(found, ParseNote) if note.is_unread]
+
+
+def test_lines_out_of_order_are_said():
+    lines = (SAMPLES / "12.7.7-r.txt").read_text().splitlines()
+    assert not [n for n in of_kind(items("\n".join([*lines, ""])), ParseNote)]
+    moved = items("\n".join([lines[1], lines[0], *lines[2:], ""]))
+    assert any("its clock is before that of the row above" in n.reason for n in of_kind(moved, ParseNote))
+
+
+def test_a_line_behind_a_restart_that_is_older_is_said():
+    lines = (SAMPLES / "12.7.7-r.txt").read_text().splitlines()
+    assert "RESTART" in lines[12]
+    lines[9], lines[13] = lines[13], lines[9]
+    moved = items("\n".join([*lines, ""]))
+    assert any("its clock is before that of the row above" in n.reason for n in of_kind(moved, ParseNote))

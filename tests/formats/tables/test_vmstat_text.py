@@ -194,3 +194,21 @@ def test_a_column_of_a_later_release_is_left_out_and_told():
     read = reading(text)
     assert read.tables["cpu"]["idle_pct"].tolist() == [97]
     assert "zz" in read.remarks
+
+
+@pytest.mark.parametrize("lost", range(1, 16))
+def test_lines_cut_at_a_margin_lose_their_last_columns_and_no_more(lost: int):
+    header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st"
+    rows = [
+        " 2  0      0 141345   1408  23048    0    0   685     4  348  256 13 51 32  4  0",
+        " 3  1      0 141300   1408  23048    0    0   700    40  340  250 10 50 36 14 10",
+    ]
+    read = reading("".join(f"{line[:-lost]}\n" for line in (header, *rows)))
+    kept = {"user_pct": 12, "system_pct": 9, "idle_pct": 6, "iowait_pct": 3, "steal_pct": 0}
+    whole = reading("\n".join((header, *rows, ""))).tables["cpu"]
+    for column, end in kept.items():
+        if lost <= end:
+            assert read.tables["cpu"][column].tolist() == whole[column].tolist()
+        else:
+            assert column not in read.tables.get("cpu", {})
+    assert read.tables["paging"]["pgpgout_kb_per_s"].tolist() == [4.0, 40.0]

@@ -21,7 +21,7 @@ VMSTAT = (
     "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
     " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
     " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12  0\n"
-    " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12 10"
+    " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 76 12 10"
 )
 SAR = BANNER + (
     "12:00:01      DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util\n"
@@ -157,3 +157,45 @@ def test_a_section_of_sar_without_its_header_is_said(name: str, line: int) -> No
     assert line in unread
     assert line not in none
     assert all(len(rows) <= len(whole[family]) for family, rows in tables.items())
+
+
+def test_a_header_cut_within_its_clock_leaves_its_rows_without_a_header() -> None:
+    text = (SAMPLES / "sar" / "7.0.4-x86_64-A.txt").read_text()
+    tables, _ = read(text)
+    cut, unread = read(text.replace("00:05:06      cswch/s", "00:05:"))
+    rates = [{row["processes_per_s"] for row in found["system"]} - {None} for found in (tables, cut)]
+    assert {n for n in rates[1] if n == n} <= {n for n in rates[0] if n == n}
+    assert unread
+
+
+def test_a_row_below_averages_that_is_older_than_the_table_is_none_of_it() -> None:
+    lines = (SAMPLES / "sar" / "5.0.6-ppc-A.txt").read_text().split("\n")
+    moved = lines[130]
+    assert moved.split()[0] == "00:15:06"
+    tables, unread = read("\n".join([*lines[:236], moved, *lines[237:]]))
+    assert 465495.0 not in [row["files"] for row in tables["kernel_tables"]]
+    assert unread == [237]
+
+
+PT = """\
+  #ts device    rd_s rd_mrg    wr_s wr_mrg wr_cnc   wr_rt busy in_prg    io_s
+  1.0 sda      120.5     0%   184.5   6 8%    1.2     1.9  98%      6   305.0
+  1.0 sdb      120.5     0%   184.5    68%    1.2     1.9  98%      6   305.0
+"""
+
+
+def test_digits_of_two_columns_are_no_thousands() -> None:
+    tables, unread = read(PT)
+    assert [row["device"] for row in tables["disk"]] == ["sdb"]
+    assert unread == [2]
+
+
+def test_what_is_left_of_a_row_between_rows_is_said() -> None:
+    lines = (SAMPLES / "vmstat-disk" / "4.0.2-dt.txt").read_text().split("\n")
+    assert lines[19].startswith("loop5")
+    _, unread = read("\n".join([*lines[:19], "loop5      0", *lines[20:]]))
+    assert unread == [20]
+    lines = (SAMPLES / "sar" / "3.3.6-i386-A.txt").read_text().split("\n")
+    assert lines[137].split()[1] == "dev8-1"
+    _, unread = read("\n".join([*lines[:137], "4" + lines[137], *lines[138:]]))
+    assert unread == [138]

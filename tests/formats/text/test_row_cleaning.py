@@ -284,3 +284,12 @@ def test_a_single_row_of_mpstat_without_its_cpu_is_of_all():
     read = reading(text + "5.00 0.00 4.00 11.00 0.00 1.00 0.00 0.00 0.00 79.00\n")
     assert read.tables["cpu"]["cpu"].tolist() == ["all"]
     assert read.tables["cpu"]["iowait_pct"].tolist() == [11]
+
+
+@pytest.mark.parametrize("names", ["datetime,device", "Date,Device", "time,Device"])
+def test_a_table_of_commas_with_the_time_in_its_first_column(names: str) -> None:
+    rows = "".join(f"11/20/2026 12:00:0{n},sda,0.00,{n}.00,2.00,3.00,4.00,5.00,3.60,0.25\n" for n in (1, 2))
+    disk = reading(f"{names},rrqm/s,wrqm/s,r/s,w/s,rkB/s,wkB/s,avgrq-sz,%util\n{rows}").disk
+    assert disk["device"].tolist() == ["sda", "sda"]
+    assert disk["write_merges_per_s"].tolist() == [1.0, 2.0]
+    assert disk["time"].astype(str).tolist() == ["2026-11-20 12:00:01", "2026-11-20 12:00:02"]

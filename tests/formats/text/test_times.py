@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from iodiag.formats.text.reader import read_text
+from iodiag.model.capture import ParseNote, Source
 from text_reading import reading
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
@@ -575,3 +577,44 @@ def test_clocks_of_sar_that_name_their_half_do_not_change_it_where_they_go_back(
     rows = "".join(f"{clock} AM 2 140 1.62 2.28 2.30 1\n" for clock in ("09:56:49", "09:50:44"))
     queue = reading(BANNER + QUEUES.replace("00:00:00", "09:40:01 AM") + rows).tables["queue"]
     assert sorted(queue["time"].dt.strftime("%H:%M").tolist()) == ["09:50", "09:56"]
+
+
+def notes_on(text: str) -> list[tuple[int, str]]:
+    items = read_text(Source("x", text.encode()))
+    return [(item.line, item.reason) for item in items if isinstance(item, ParseNote)]
+
+
+CLOCKS = [f"11/20/2026 12:00:{second:02}\n" for second in (1, 6, 11, 16)]
+
+
+def test_a_report_without_the_clock_that_others_have_is_said():
+    whole = [clock + report(number) for number, clock in enumerate(CLOCKS)]
+    assert not notes_on(BANNER + "".join(whole))
+    whole[2] = report(2)
+    assert notes_on(BANNER + "".join(whole)) == [
+        (11, "1 of 4 reports have no clock line of their own: they bear the time of the report above")
+    ]
+
+
+def test_a_collector_that_prints_one_clock_for_several_reports_is_not_questioned():
+    runs = [clock + report(1.2) + report(2.4) + report(3.6) for clock in CLOCKS]
+    assert not notes_on(BANNER + "".join(runs))
+
+
+def test_rows_out_of_order_are_said():
+    rows = [
+        f"14:0{minute}:00     sda   3.00   4.00   5.00   6.00   0.10   0.20   0.10   1.00\n"
+        for minute in "2143"
+    ]
+    header = "14:00:00     DEV   tps   rd_sec/s   wr_sec/s   avgrq-sz   avgqu-sz   await   svctm   %util\n"
+    assert [line for line, reason in notes_on(BANNER + header + "".join(rows)) if "before" in reason] == [5]
+    assert not notes_on(BANNER + header + "".join(sorted(rows)))
+
+
+def test_a_row_whose_own_time_is_damaged_is_said():
+    header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n"
+    row = " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12  0 2026-11-20 12:00:0{}\n"
+    rows = [row.format(second) for second in range(4)]
+    assert not notes_on(header + "".join(rows))
+    rows[2] = rows[2].replace("12:00:02", "12:00:")
+    assert [line for line, _ in notes_on(header + "".join(rows))] == [4]

@@ -2,18 +2,20 @@
 
 iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
 (processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
-run has nothing to compare with and is all zeros: it is left out where others follow.
+run has nothing to compare with and is all zeros: it is left out where others follow. Of the sums above the
+processes, Actual is what the disks did.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from iodiag.formats.context._common import solid
+from iodiag.formats.context._common import fact, solid
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.capture import Fact
 from iodiag.model.units import HUMAN_BYTES
 
 _EXAMPLE = """\
@@ -45,11 +47,12 @@ _ROW = (
 
 @dataclass
 class _Listing:
-    """What the lines of a run hold: samples with the processes in each, and who they are."""
+    """What the lines of a run hold: samples with the processes in each, who they are, what disks moved."""
 
     number_name: str = "pid"
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    disks: list[tuple[float, float]] = field(default_factory=list)
     processes: dict[str, Process] = field(default_factory=dict)
 
 
@@ -61,6 +64,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if summary := re.fullmatch(_SUMMARY, text):
             if summary["scope"] == "Total":
                 listing.samples.append({})
+            else:
+                listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
         elif row := re.fullmatch(_ROW, text):
@@ -74,7 +79,22 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
-    return ContextBlock(used, facts=tuple(facts_of("iotop", processes, measure, source)), layout="iotop -b")
+    facts = [*facts_of("iotop", processes, measure, source), *_of_disks(listing, measure, source)]
+    return ContextBlock(used, facts=tuple(facts), layout="iotop -b")
+
+
+def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
+    """What the disks moved: iotop's line Actual, beside which Total is what processes asked for."""
+    disks = listing.disks[-measure.samples :]
+    if not disks or not listing.is_rate:
+        return  # under -a processes have totals, and the disks rates of the last interval
+    read, wrote = (sum(moved) / len(disks) for moved in zip(*disks, strict=True))
+    text = f"the disks read {measure.say(read)} and wrote {measure.say(wrote)} ({measure.basis})"
+    values = {
+        f"disks_{measure.column('read')}": round(read, 2),
+        f"disks_{measure.column('write')}": round(wrote, 2),
+    }
+    yield fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
@@ -113,5 +133,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
-    not_read="the sums of all processes that iotop prints itself",
+    not_read="its line Total: processes' requests before the page cache, of which the processes' rows tell",
 )

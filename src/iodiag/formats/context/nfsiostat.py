@@ -141,7 +141,9 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 continue
             at += size + taken - 1
         elif text.strip() and not re.fullmatch(_DETAIL, text):
-            break
+            if not (rows and re.fullmatch(r"[\d.()%\s]+", text[:400])):
+                break
+            unread.append(lines[at].number)  # values whose header is lost
         at += 1
         used = at if text.strip() else used
     rows = [row for row in rows if row.numbers]

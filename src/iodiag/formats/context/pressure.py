@@ -1,8 +1,9 @@
 """/proc/pressure (Linux 4.20 and later): the share of time in which tasks waited for a resource.
 
 `some avg10=… avg60=… avg300=… total=µs` and `full …`, under a path (`grep . /proc/pressure/*`,
-`==> path <==`, `-- output of path --`, `cat path`) or with the seconds since 1970 in front of each sample.
-Some logs leave `total` out. The share of an interval is the change of `total` over its length
+`==> path <==`, `== path ==`, `-- output of path --`, `cat path`, or the paths of one `cat`, in its order) or
+with the seconds since 1970 in front of each sample. Some logs leave `total` out. The share of an interval is
+the change of `total` over its length
 (Documentation/accounting/psi.rst). Where neither path nor input's name says which resource it was, nothing is
 read.
 """
@@ -32,6 +33,8 @@ _LINE = (
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
 _HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b[\s<=#*:-]*$"
+_PATH = r"/proc/pressure/(io|cpu|memory)\b"
+_ALL = r"\bcat /proc/pressure/\*\s*$"
 _EPOCH = r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$"
 _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
@@ -47,6 +50,8 @@ class _Sample:
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     hint = re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
     resource = {"mem": "memory"}.get(hint[1].lower(), hint[1].lower()) if hint else ""
+    printed: list[str] = []  # by one command, in this order; each begins with `some`
+    state = ""
     samples: list[_Sample] = []
     epoch: float | None = None
     used = 0
@@ -54,13 +59,22 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         heading, alone = re.search(_HEADING, line.text), re.match(_EPOCH, line.text)
         if match := re.match(_LINE, line.text):
             epoch = float(match["epoch"]) if match["epoch"] else epoch
+            before, state = state, match["_state"]
+            used = at + 1
+            if printed and state == "some":
+                resource = printed[0]
+                printed = [*printed[1:], resource]
+            elif printed and before == "full":
+                continue  # of the file irq, which has no `some`
             resource = match["resource"] or resource
             if not resource:
                 return None
             _take(samples, line, epoch, resource)
-            used = at + 1
         elif heading and len(line.text) < 300:
-            resource = heading[1] or heading[2]
+            named = re.findall(_PATH, line.text)
+            resource, printed = heading[1] or heading[2], named if len(named) > 1 else []
+        elif re.search(_ALL, line.text):
+            printed = ["cpu", "io", "memory"]
         elif alone:
             epoch = float(alone[1])
         elif line.text.strip():
@@ -125,7 +139,7 @@ FORMAT = ContextFormat(
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
     starts=re.compile(
-        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
+        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$|/proc/pressure/\*\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,

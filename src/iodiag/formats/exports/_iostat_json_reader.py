@@ -155,8 +155,9 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
         for run, own in zip(runs, clocks, strict=True)
     ]
     yield from {note.reason: note for note in reversed(notes)}.values()
-    for run in runs:
+    for run, own, day, timed in zip(runs, clocks, dates, read_runs, strict=True):
         yield from _missing(source, starts, run)
+        yield from _clock_notes(source, starts, timed, [clock is None for clock in own], day is None)
     if any(timed.run.is_mpstat and timed.is_since_boot for timed in read_runs):
         yield ParseNote(source.name, 0, _ONE_REPORT)
     dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
@@ -239,6 +240,23 @@ def _take(run: _Run, event: Event) -> int:
     elif event.members and not _LEFT_OUT & set(event.path):
         return CLASS["unread"]
     return CLASS["header"]
+
+
+def _clock_notes(
+    source: Source, starts: Ints, timed: _Timed, is_unread: Sequence[bool], is_day_unread: bool
+) -> Iterator[ParseNote]:
+    """Times that cannot be read, and reports that are out of order."""
+    run = timed.run
+    lines: list[int] = np.searchsorted(starts, [report.at for report in run.reports], "right").tolist()
+    if is_day_unread and run.facts.get("date"):
+        yield ParseNote(source.name, 0, "the date of this run cannot be read", is_unread=True)
+    for line, report, is_lost in zip(lines, run.reports, is_unread, strict=True):
+        if is_lost and report.clock:
+            reason = "the time of this report cannot be read"
+            yield ParseNote(source.name, line, reason, report.clock[:200], is_unread=True)
+    at = np.flatnonzero(~np.isnan(timed.ends.seconds))
+    if (back := _clock.first_back(timed.ends.seconds[at])) >= 0:
+        yield ParseNote(source.name, lines[at[back]], _clock.GOES_BACK)
 
 
 def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:

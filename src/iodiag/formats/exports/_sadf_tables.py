@@ -122,11 +122,16 @@ def short_rows(source: Source, parts: Sequence[Part]) -> Iterator[ParseNote]:
                 yield ParseNote(source.name, first, reason, source.quote(first)[:200], is_unread=True)
 
 
-def tables(export: Export) -> Iterator[SampleTable | Section]:
-    """A table per family, then a Section per segment."""
+def tables(export: Export) -> Iterator[SampleTable | Section | ParseNote]:
+    """A note where rows are out of order, a table per family, then a Section per segment."""
     parts = [part for part in export.parts if len(part.lines)]
     if not parts:
         return
+    # a section's rows follow each other through all restarts of the host
+    backs = [(part, _clock.first_back(_clock.unroll_midnight(part.seconds))) for part in parts]
+    lines = [int(part.lines[at]) for part, at in backs if at >= 0]
+    if lines:
+        yield ParseNote(export.source, min(lines), _clock.GOES_BACK)
     segments, reports = _numbers(parts)
     found: dict[str, list[Table]] = {}
     for part, segment, report in zip(parts, segments, reports, strict=True):

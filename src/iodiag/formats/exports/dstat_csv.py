@@ -8,6 +8,7 @@ samples is the delay alone), -d, -D, --disk-util and --disk-tps (disks), -c, -C 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.front_columns import front_columns
-from iodiag.formats.text.structure.blocks import CLASS
+from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account, line_starts, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
@@ -39,7 +40,7 @@ _EXAMPLE = """\
 20-11 12:30:05,2.0,1.0,60.0,36.5,0.0,0.5,1228800.0,409600.0
 """
 _HEAD = re.compile(rb'"?Dstat 0\.\d')
-_CLOCK = re.compile(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
+_CLOCK = re.compile(r"(\d\d)-(\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)")
 _DELAY = re.compile(r"(?<=\s)(\d{1,6})(?:\s+\d{1,9})?\s*$")
 _TAKES_NUMBER = re.compile(r"\s-[CNDIS]\s+\S+\s*$")
 _NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:e[+-]?[0-9]{1,3})?")
@@ -84,7 +85,8 @@ class _Meaning(NamedTuple):
 class _Run:
     """What stands below one heading: host, date and delay, the columns, and the rows with their lines.
 
-    `meanings` are the columns that are kept, by their places.
+    `moments` are the seconds since 1970 of the rows, NaN where unknown; `meanings` are the columns that are
+    kept, by their places.
     """
 
     host: str = ""
@@ -94,6 +96,7 @@ class _Run:
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    moments: list[float] = field(default_factory=list)
     meanings: dict[int, _Meaning] = field(default_factory=dict)
 
     def unknown(self) -> list[str]:
@@ -116,7 +119,8 @@ def _meaning(group: str, name: str) -> _Meaning | None:
         column, factor = _DISK[kind, name]
         table = ("io", "") if device == "total" else ("disk", device)
         return _Meaning(*table, column, factor)
-    return _Meaning("disk", group, "util_pct", 1.0) if name == "util" and group else None
+    is_disk = name == "util" and group and kind not in ("dsk", "io")
+    return _Meaning("disk", group, "util_pct", 1.0) if is_disk else None
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -131,6 +135,8 @@ def read(source: Source) -> Iterator[Item]:
         cut = runs[-1].lines.pop() - 1
         runs[-1].rows.pop()
         classes[cut], reasons[cut] = CLASS["unread"], "the file ends in it: its last number may be cut"
+    for run in runs:
+        _take_moments(run, classes, reasons)
     tables: dict[str, list[Table]] = {}
     sections = []
     for segment, run in enumerate(run for run in runs if run.rows):
@@ -145,6 +151,8 @@ def read(source: Source) -> Iterator[Item]:
         if run.rows and (unknown := run.unknown()):
             reason = f"columns that iodiag does not know are left out: {', '.join(unknown[:20])}"
             yield ParseNote(source.name, run.lines[0], reason)
+        if (at := _clock.first_back(np.array(run.moments))) >= 0:
+            yield ParseNote(source.name, run.lines[at], _clock.GOES_BACK, source.quote(run.lines[at])[:200])
     yield from account(source, classes, reasons)
 
 
@@ -212,7 +220,7 @@ def _number(cell: str) -> float | None:
 def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table]], Section]:
     """The tables of a run and what is said of it."""
     size = len(run.rows)
-    seconds, is_aware = _times(run)
+    seconds, is_aware = np.array(run.moments), "epoch" in run.names
     interval = np.full(size, run.delay)
     if size > 2 and not np.isnan(seconds).any():
         interval = _clock.interval_lengths(seconds, None)
@@ -254,29 +262,40 @@ def _whole(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     return result
 
 
-def _times(run: _Run) -> tuple[Floats, bool]:
-    """The seconds since 1970 of each row, and whether they are moments; a row's date lacks the year."""
-    unknown = np.full(len(run.rows), np.nan)
-    if "epoch" in run.names:
-        place = run.names.index("epoch")
-        told = [_number(row[place]) for row in run.rows]
-        return np.array([np.nan if value is None else value for value in told]), True
-    year = run.date.day[0] if run.date is not None and run.date.day is not None else 0
-    if "time" not in run.names or year < 1970:
-        return unknown, False
-    place = run.names.index("time")
-    result, last = [], 0
-    for row in run.rows:
-        match = _CLOCK.fullmatch(row[place].strip())
-        if match is None:
-            return unknown, False
-        day, month, hour, minute, second = map(int, match.groups())
-        year, last = year + (month < last), month
-        moment = _clock.moment(
-            _clock.Clock((year, month, day), "-", 3600.0 * hour + 60 * minute + second), "ymd"
-        )
-        result.append(moment)
-    return np.array(result), False
+def _take_moments(run: _Run, classes: Classes, reasons: dict[int, str]) -> None:
+    """Find the time of each row, and leave out rows whose time is none.
+
+    A row's date lacks the year, which that of the command tells.
+    """
+    name = next((name for name in _CLOCKS[::-1] if name in run.names), "")
+    date = run.date.day if run.date is not None else None
+    if not name or (name == "time" and (date is None or date[0] < 1970)):
+        run.moments = [math.nan] * len(run.rows)
+        return
+    place, year, last_month = run.names.index(name), date[0] if date else 0, 0
+    kept: list[tuple[int, list[str], float]] = []
+    for number, row in zip(run.lines, run.rows, strict=True):
+        month, moment = _moment(row[place], name, year, last_month)
+        if moment is None:
+            classes[number - 1], reasons[number - 1] = CLASS["unread"], "its time is no time"
+            continue
+        year, last_month = year + (month < last_month), month
+        kept.append((number, row, moment))
+    run.lines, run.rows = [line for line, _, _ in kept], [row for _, row, _ in kept]
+    run.moments = [moment for _, _, moment in kept]
+
+
+def _moment(cell: str, name: str, year: int, last_month: int) -> tuple[int, float | None]:
+    """The month that a cell names, and its seconds since 1970; months begin anew in the next year."""
+    if name == "epoch":
+        return 0, _number(cell)
+    match = _CLOCK.fullmatch(cell.strip())
+    if match is None:
+        return 0, None
+    day, month, hour, minute, second = map(int, match.groups())
+    date = (year + (month < last_month), month, day)
+    moment = _clock.moment(_clock.Clock(date, "-", 3600.0 * hour + 60 * minute + second), "ymd")
+    return month, None if math.isnan(moment) else moment
 
 
 FORMAT = FileFormat(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -98,9 +99,13 @@ def read(source: Source) -> Iterator[Item]:
             state.classes[number_] = CLASS["header"]
         elif (match := _LINE.fullmatch(text)) and is_cut and number_ == len(state.classes) - 1:
             state.refuse(number_, "the input ends within this line: its last counter may be cut off")
+        elif match and ";" in match[2] and not text.endswith(";"):
+            state.refuse(number_, "this line ends within a counter: all others end with a semicolon")
         elif match:
             _take(state, number_, match[1], match[2])
     _refuse_cut_rows(state)
+    for rows in state.rows.values():
+        _refuse_damaged_rows(state, rows)
     yield from tables(_export(source, state))
     yield from account(source, state.classes, state.reasons)
 
@@ -115,6 +120,40 @@ def _refuse_cut_rows(state: _State) -> None:
                     state.refuse(line - 1, "a row that is cut off: others of its section go on")
                 del state.rows[key]
                 break
+
+
+def _refuse_damaged_rows(state: _State, rows: _Rows) -> None:
+    """Leave out two rows of which one counter alone does not begin in the second where it ended in the first.
+
+    One of them is damaged, and nothing tells which. Where a row is missing between, all counters that move
+    differ.
+    """
+    items = list(zip(rows.segment, *rows.words.values(), strict=True))
+    last: dict[tuple[object, ...], int] = {}
+    bad: set[int] = set()
+    for at, item in enumerate(items):
+        counted = [pair for pair in zip(rows.before[at], rows.after[at], strict=True) if pair[0] == pair[0]]
+        falls = [end < begin for begin, end in counted]
+        if any(falls) and not all(falls):
+            state.reasons[rows.lines[at] - 1] = "a counter fell within this sample: its rate is left out"
+        if (above := last.get(item)) is not None:
+            ended = zip(rows.after[above], rows.before[at], strict=True)
+            breaks = sum(end != begin for end, begin in ended if begin == begin)
+            if breaks == 1 < sum(begin != end for begin, end in counted):
+                bad |= {above, at}
+        last[item] = at
+    for at in sorted(bad):
+        state.refuse(rows.lines[at] - 1, "a counter does not go on from one row to the next: one is damaged")
+    columns: tuple[list[Any], ...] = (
+        rows.lines,
+        rows.seconds,
+        rows.epochs,
+        rows.segment,
+        rows.before,
+        rows.after,
+    )
+    for column in (*columns, *rows.words.values()):
+        column[:] = [cell for at, cell in enumerate(column) if at not in bad]
 
 
 def _recognise(head: bytes) -> bool:

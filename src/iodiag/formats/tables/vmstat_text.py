@@ -34,6 +34,7 @@ _HEADERS = (
     "r b swpd free buff cache si so bi bo in cs us sy id wa",
     "r b w swpd free buff cache si so bi bo in cs us sy id",
 )
+_FIRST_COLUMNS = 4
 _UNIT_KB = {"k": 1000 / 1024, "K": 1.0, "m": 1e6 / 1024, "M": 1024.0}
 
 
@@ -43,6 +44,10 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         return None
     has_clock = words[-1] not in _COLUMNS and bool(_ZONE.fullmatch(words[-1]))
     values = words[:-1] if has_clock else words
+    # the column w stands third, at the end it is the beginning of wa
+    is_whole = values[-1] in _COLUMNS and (values[-1] != "w" or len(values) <= _FIRST_COLUMNS)
+    is_cut = not is_whole and any(word.startswith(values[-1]) for word in _COLUMNS)
+    values = values[:-1] if is_cut else values
     unknown = tuple(word for word in values if word not in _COLUMNS)
     if 2 * len(unknown) > len(values) or len(set(values)) < len(values):
         return None
@@ -58,6 +63,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         clock="tail" if has_clock else "none",
         note=words[-1] if has_clock else "",
         unknown=unknown,
+        is_cut=is_cut,
         first_report="since boot",
         scaling=_SCALING,
     )

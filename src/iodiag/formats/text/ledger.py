@@ -28,6 +28,7 @@ _MOST_NOTES = 200
 _PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 _FEWEST_FIGURES = 2  # of a damaged row
+_MOST_WORDS = 64
 _OF_NUMBERS = 0.5  # a line with such a share of them
 _MOST_LISTED = 20_000
 _OF_SAMPLES = ("disk_counters", "nfs_mounts")
@@ -144,7 +145,11 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
 
 
 def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
-    """Open lines right below a table's header or rows that begin with the name of a row and hold numbers."""
+    """Open lines that are what is left of a row.
+
+    They stand right below a table's header or rows, begin with the name of a row and hold numbers; or stand
+    between two rows and begin with such a name, or have as many words as the row above, numbers among them.
+    """
     solid = np.flatnonzero(~found.text.is_blank)
     is_open = found.classes[solid] == CLASS["noise"]
     is_below = np.isin(found.classes[solid[:-1]], (CLASS["header"], CLASS["row"])) & is_open[1:]
@@ -154,6 +159,13 @@ def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
             words = found.text.words(int(solid[place]))[:64] if is_open[place] else [""]
             if words[0] not in names or sum(map(is_figure, words[1:])) < _FEWEST_FIGURES:
                 break
+            yield int(solid[place])
+    is_row = found.classes[solid] == CLASS["row"]
+    for place in (1 + np.flatnonzero(is_row[:-2] & is_open[1:-1] & is_row[2:])).tolist():
+        words = found.text.words(int(solid[place]))[:_MOST_WORDS]
+        above = found.text.words(int(solid[place - 1]))
+        is_as_wide = len(words) == len(above) and sum(map(is_figure, words)) >= _FEWEST_FIGURES
+        if is_as_wide or (words[0] in names and any(map(is_figure, words[1:]))):
             yield int(solid[place])
 
 

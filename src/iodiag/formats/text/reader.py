@@ -11,6 +11,7 @@ from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
+from iodiag.formats.text.clean.logged_lines import unwrapped
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
@@ -23,11 +24,11 @@ from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
-from iodiag.formats.text.times.row_times import timings
+from iodiag.formats.text.times.row_times import clock_notes, timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 
-_REWRITES = (uncut, unflattened, unquoted, unbordered, respelled, unprefixed)
+_REWRITES = (unwrapped, uncut, unflattened, unquoted, unbordered, respelled, unprefixed)
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
 
 
@@ -59,6 +60,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     all_timings = timings(found, all_rows, order)
     if all_rows and (unzoned.is_of_twelve or any(timing.is_of_twelve for timing in all_timings)):
         yield ParseNote(source.name, 0, _NO_HALF)
+    yield from clock_notes(found, all_rows, all_timings)
     yield from tables(found, all_rows, all_timings)
     yield from sections(found, all_rows, all_timings)
     for context in found.contexts:

@@ -39,6 +39,7 @@ _VARYING = re.compile(rf"(?P<day>{_DAY_OR_MONTH})|(?P<digits>\d+)|(?P<blank>\s+)
 _STRONG = re.compile(r"[^\W\d_]|\d:\d\d")
 _BORDERS = (re.compile(r"[|│┃║¦]"), re.compile(r";"), re.compile(r","))
 _FEWEST_BORDERS = 3
+_TIMED = ("datetime device", "date device", "time device", "timestamp device")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?\s*')
 _CUT_MARK = re.compile(r"(?<!\S)\S*[>…$]$")
 _HEADING = re.compile(r"/s\b|%[a-z]|-sz\b|\bswpd\b|\bkb[a-z]")
@@ -226,7 +227,7 @@ def _border_of(text: str) -> re.Pattern[str] | None:
         if len(border.findall(text)) >= _FEWEST_BORDERS:
             words = border.sub(" ", text).split()
             # a script's file has the time of its rows in a column of its own
-            is_timed = words[:2] == ["datetime", "device"] and find_header(["Device", *words[2:]])
+            is_timed = " ".join(words[:2]).lower() in _TIMED and find_header(["Device", *words[2:]])
             if words and (is_timed or find_header(words)):
                 return border
     return None

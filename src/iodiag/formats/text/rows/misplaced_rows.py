@@ -117,7 +117,9 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
         return np.zeros(len(rows.lines), dtype=np.bool_)
     is_behind: Bools = np.append(False, rows.is_average[:-1]) & ~rows.is_average
     is_behind |= found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
-    is_same = np.append(False, rows.block[1:] == rows.block[:-1])
+    # words between rows end their block, and leave them under the same header
+    header = found.blocks.header[rows.block]
+    is_same = np.append(False, header[1:] == header[:-1])
     seconds = np.append(np.nan, rows.seconds[:-1])
     is_behind &= is_same
     is_doubtful = is_behind & ~(rows.seconds > seconds)
@@ -129,8 +131,11 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     sizes = np.diff(np.append(begins, len(is_same)))
     is_apart = np.repeat(np.add.reduceat(is_behind | rows.is_average, begins) == sizes - 1, sizes)
     is_apart &= np.repeat(sizes >= _FEWEST_APART, sizes) & (rows.seconds == seconds)
-    is_item_new = ~_is_repeated(rows.block, rows.seconds, rows.key)
-    is_other = is_doubtful & _is_repeated(rows.block, rows.seconds)
+    is_item_new = ~_is_repeated(header, rows.seconds, rows.key)
+    is_early = rows.seconds < np.repeat(rows.seconds[begins], sizes)
+    is_other = is_doubtful & (
+        _is_repeated(header, rows.seconds) | (is_early & np.append(False, rows.is_average[:-1]))
+    )
     is_other &= ~(is_item_new & (is_apart | _is_of_own_kind(rows)))
     count = np.cumsum(is_other)
     result: Bools = count > np.repeat((count - is_other)[begins], sizes)

@@ -67,7 +67,7 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     while len(words) > size and not any(map(str.isalnum, words[0])):
         words = words[1:]
     if len(words) > size + header.lead_tokens:
-        words = _regrouped(words, size + header.lead_tokens)
+        words = _regrouped(words, size + header.lead_tokens, line)
     for taken, seconds, label in _leads(header, words):
         if layout.has_spaced_key or any(column.is_label for column in layout.columns):
             found = _worded(layout, words[taken:], line, header_line)
@@ -78,11 +78,16 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     return None
 
 
-def _regrouped(words: list[str], size: int) -> list[str]:
-    """The words with numbers whole whose thousands a blank sets apart (1 234,50), where that makes `size`."""
+def _regrouped(words: list[str], size: int, line: str) -> list[str]:
+    """The words with numbers whole whose thousands one blank parts (1 234,50), where that makes `size`."""
     found: list[str] = []
     for word in words:
-        if found and _GROUP.fullmatch(word) and _GROUPED.fullmatch(found[-1]):
+        if (
+            found
+            and _GROUP.fullmatch(word)
+            and _GROUPED.fullmatch(found[-1])
+            and f"{found[-1]} {word}" in line
+        ):
             found[-1] += f" {word}"
         else:
             found.append(word)

@@ -12,12 +12,13 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.structure.blocks import Block, Blocks, ClockSequence, Origin, Walk
+from iodiag.formats.text.structure.blocks import CLASS, Block, Blocks, ClockSequence, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
 from iodiag.formats.text.times.report_times import Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
+from iodiag.model.capture import ParseNote
 from iodiag.model.columns import OF_THE_MOMENT
 from iodiag.table.table import Bools, Floats, Ints, repeated
 
@@ -30,6 +31,7 @@ _TOTALS = {
 }
 _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
+_MOST_UNTIMED = 20
 
 
 @dataclass
@@ -111,6 +113,44 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             for part in (part for part in parts if part.rows.layout.first_report == "since boot"):
                 part.set_since_boot(restarts.begin_anew(part.row_group(), part.rows.block[part.where]))
     return result
+
+
+def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing]) -> Iterator[ParseNote]:
+    """What is wrong with clocks: rows without one, rows out of order, reports below another's clock."""
+    for rows, timing in zip(all_rows, result, strict=True):
+        is_untimed = rows.is_average | np.isnan(timing.local)
+        if rows.layout.clock == "tail" and not is_untimed.all():
+            for line in rows.lines[is_untimed][:_MOST_UNTIMED].tolist():
+                yield _note(found, line, "the time behind this row is missing or damaged: the row has none")
+        if rows.layout.clock == "line":
+            yield from _without_own_clock(found, rows)
+        at = np.flatnonzero(~is_untimed)
+        # the sections of sar begin again at the first sample, and so do runs one below the other
+        group = rows.block if rows.layout.clock == "row" else timing.segment
+        back = _clock.first_back(timing.local[at], group[at])
+        if back >= 0:
+            yield _note(found, int(rows.lines[at[back]]), _clock.GOES_BACK)
+
+
+def _without_own_clock(found: Walk, rows: Rows) -> Iterator[ParseNote]:
+    """A note where reports lack the clock line that most of a run have above each report."""
+    used = np.unique(rows.block)
+    blocks = found.blocks
+    segment = blocks.each(lambda block: block.origin.index, np.int64)[used]
+    reports = np.unique(np.stack((segment, blocks.report[used])), axis=1, return_index=True)[1]
+    used = used[np.sort(reports)]
+    clock_lines = np.cumsum(found.classes == CLASS["clock"])[blocks.header[used]]
+    is_clocked = blocks.clock_at[used] >= 0
+    is_again = np.append(False, np.diff(clock_lines) == 0) & is_clocked
+    if is_again.any() and 2 * is_again.sum() < is_clocked.sum():
+        line = int(blocks.header[used[np.argmax(is_again)]])
+        count = int(is_again.sum())
+        lacking = f"{count} of {len(used)} reports have no clock line of their own"
+        yield _note(found, line, f"{lacking}: they bear the time of the report above")
+
+
+def _note(found: Walk, line: int, reason: str) -> ParseNote:
+    return ParseNote(found.name, int(found.text.numbers[line]), reason, found.text.line(line)[:200])
 
 
 def _number_reports(
