@@ -7,12 +7,14 @@ run has nothing to compare with and is all zeros: it is left out where others fo
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iodiag.formats import clock as _clock
 from iodiag.formats.context._common import solid
-from iodiag.formats.context._process_io import Measure, Process, facts_of, program
+from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.units import HUMAN_BYTES
 
@@ -45,11 +47,16 @@ _ROW = (
 
 @dataclass
 class _Listing:
-    """What the lines of a run hold: samples with the processes in each, and who they are."""
+    """What the lines of a run hold: samples with the processes in each, and who they are.
+
+    `ends` are the lines where the samples begin and their clocks, NaN without -t.
+    """
 
     number_name: str = "pid"
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    ends: list[tuple[int, float]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     processes: dict[str, Process] = field(default_factory=dict)
 
 
@@ -61,6 +68,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if summary := re.fullmatch(_SUMMARY, text):
             if summary["scope"] == "Total":
                 listing.samples.append({})
+                seconds = _clock.parse_time(summary["clock"] or "")
+                listing.ends.append((line.number, math.nan if seconds is None else seconds))
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
         elif row := re.fullmatch(_ROW, text):
@@ -74,7 +83,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
-    return ContextBlock(used, facts=tuple(facts_of("iotop", processes, measure, source)), layout="iotop -b")
+    facts = tuple(facts_of("iotop", processes, measure, source))
+    tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
+    return ContextBlock(used, facts=facts, tables=tuple(tables), layout="iotop -b")
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
@@ -84,7 +95,10 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     listing.is_rate = bool(row["write_rate"])
     process = listing.processes.setdefault(key, Process(name, row["number"], line, line))
     process.last = line
-    listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
+    read, written = listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
+    if listing.ends:
+        moved = {"read_kb_per_s": read, "write_kb_per_s": written}
+        listing.rows.append(Row(line.number, len(listing.ends) - 1, row["number"], name, moved))
 
 
 def _kb(row: re.Match[str], direction: str) -> float:
