@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from iodiag.analysis.measure.littles_law import Mix, shift, sign
+from iodiag.analysis.measure.load_or_speed import Mix, shift, sign
 from iodiag.model.comparison import Change
 
 UP, SAME, DOWN = 1, 0, -1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.analysis.measure.clusters import clusters
-from iodiag.analysis.view.device_names import is_md, is_part, is_physical
+from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,14 @@ def test_no_device_is_in_two_groups(rates):
         ("nvme0n1", False),
         ("sdb1", False),
         ("dm-1", False),
+        ("dev8-17", True),
+        ("dev8-16", False),
+        ("dev8-33", False),
+        ("dev253-17", False),
     ],
 )
 def test_partitions_of_listed_disks(name, part):
-    assert is_part(name, {"sda", "nvme0n1"}) is part
+    assert is_partition_of_any(name, {"sda", "nvme0n1", "dev8-16", "dev253-16"}) is part
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -45,7 +45,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     return RULE.finding(
         severity="warning",
         confidence="high",
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         summary=say("{device} takes {latency} ms per read where {objective} ms is the objective.", values),
         evidence=(
             cite(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from iodiag.analysis.measure.before_after import AFTER
 from iodiag.analysis.measure.evidence import say
-from iodiag.analysis.measure.littles_law import BLIND_PCT
+from iodiag.analysis.measure.load_or_speed import BLIND_PCT
 from iodiag.model.comparison import Change, FindingChange, Subject
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Confidence, Evidence
 from iodiag.model.units import KB_PER_MB

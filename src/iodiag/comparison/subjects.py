@@ -21,7 +21,7 @@ from iodiag.analysis.measure.before_after import (
     with_idle_samples,
 )
 from iodiag.analysis.measure.evidence import cite
-from iodiag.analysis.measure.littles_law import (
+from iodiag.analysis.measure.load_or_speed import (
     Mix,
     by_matched_load,
     is_other_workload,

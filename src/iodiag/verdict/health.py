@@ -10,6 +10,15 @@ import numpy as np
 
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
+from iodiag.analysis.host.who_waits import (
+    BLOCKED_TASKS,
+    CROWD_TASKS,
+    EPISODE_PCT,
+    FEW_BLOCKED_TASKS,
+    IOWAIT_PCT,
+    LITTLE_PCT,
+    MOMENTARY_TASKS,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
@@ -68,22 +77,9 @@ a doubling is no noise (as for a step in the latency behind a device)."""
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
-IOWAIT_PCT, EPISODE_PCT, BLOCKED_TASKS = 15.0, 30.0, 1.0
-"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
-from which somebody waits."""
-
 ALL_IN_FLIGHT, PART_IN_FLIGHT = 0.8, 0.5
 """Requests in flight per task that waits from which the devices hold them, and below which most wait for
 something else."""
-
-LITTLE_PCT = 10.0
-"""iowait of no sample from which anybody is taken to wait, where no task is blocked in any."""
-
-CROWD_TASKS = 3.0
-"""Tasks blocked on average that are work which stands still, whatever they wait for."""
-
-FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
-"""Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
 
 NO_FLUSH_MS = 0.1
 """What a flush takes of a device that has nothing to write out, with the path to it."""

@@ -20,6 +20,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import moved, starved
 from iodiag.analysis.host.process_of_device import asker
+from iodiag.analysis.host.who_waits import CROWD_TASKS, FEW_BLOCKED_TASKS, LITTLE_PCT
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -31,11 +32,8 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    CROWD_TASKS,
-    FEW_BLOCKED_TASKS,
     FULL_UTIL,
     LEAST_MOMENTS,
-    LITTLE_PCT,
     MOST_AT_ONCE,
     WAITING_DEPTH,
     healths,

@@ -175,8 +175,8 @@ def test_parts_of_xh_become_one_row_per_device():
     assert read.disk["report"].tolist() == [0, 0, 1, 1]
     assert read.disk["line"].tolist() == lines
     assert read.disk["util_pct"].tolist() == [21, 22, 21, 22]
-    assert layout(("r/s", "rkB/s", "Device")).is_part  # type: ignore[union-attr]
-    assert not layout(("tps", "kB_read/s", "kB_wrtn/s", "Device")).is_part  # type: ignore[union-attr]
+    assert layout(("r/s", "rkB/s", "Device")).is_part_of_table  # type: ignore[union-attr]
+    assert not layout(("tps", "kB_read/s", "kB_wrtn/s", "Device")).is_part_of_table  # type: ignore[union-attr]
 
 
 def test_parts_stand_beside_a_whole_table_of_the_same_input():

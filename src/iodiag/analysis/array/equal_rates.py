@@ -9,7 +9,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import are_beside, side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.clusters import MOST_DEVICES, clusters
-from iodiag.analysis.view.device_names import is_part, is_physical, may_be_part_of
+from iodiag.analysis.view.device_names import is_partition_of_any, is_physical, whole_disk_names
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
@@ -53,7 +53,7 @@ def disks_of(view: View) -> list[DeviceSeries]:
 def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
     """Devices without the partitions of disks that are there themselves."""
     names = {series.name for series in devices}
-    return [series for series in devices if not is_part(series.name, names)]
+    return [series for series in devices if not is_partition_of_any(series.name, names)]
 
 
 @cached
@@ -92,7 +92,7 @@ def _parts_by_whole(view: View) -> Mapping[str, list[DeviceSeries]]:
     """The partitions of each disk, found in one pass: to look for those of one takes as long."""
     found: dict[str, list[DeviceSeries]] = {}
     for series in view.devices:
-        for whole in may_be_part_of(series.name):
+        for whole in whole_disk_names(series.name):
             found.setdefault(whole, []).append(series)
     return found
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.who_waits import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import JudgedLevel, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact

@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import ADDED, lowest, representatives
-from iodiag.analysis.host.blocked_tasks import SEVERAL, do_several_wait, is_unfelt, is_wait_unknown
+from iodiag.analysis.host.who_waits import SEVERAL, do_several_wait, does_nobody_wait, is_wait_unknown
 from iodiag.analysis.load.queueing import (
     ALONE,
     SLOWER_THAN_ALONE,
@@ -678,7 +678,7 @@ def _do_reads_wait(
     rates, late = series.loaded.floats("ios_per_s"), series.loaded.floats("read_await_ms")
     is_late = (late >= requests.latency_ms / 2) & (series.loaded.floats("util") >= NEARLY_FULL)
     is_flat = np.std(rates) <= FLAT_RATE * np.mean(rates)
-    is_lasting = is_late.sum() >= limits.lasting and not is_flat and not is_unfelt(view, level.rows)
+    is_lasting = is_late.sum() >= limits.lasting and not is_flat and not does_nobody_wait(view, level.rows)
     return bool(is_apart and is_queue and is_lasting and class_of(series) in ("spinning", "unknown"))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.measure.littles_law import LEADS, LIKE_MIX, shift
+from iodiag.analysis.measure.load_or_speed import LEADS, LIKE_MIX, shift
 from iodiag.analysis.measure.quantiles import median
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence

@@ -36,6 +36,6 @@ def time_fields(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
     return fields
 
 
-def scope(rows: Table, *devices: str) -> dict[str, Any]:
+def device_fields(rows: Table, *devices: str) -> dict[str, Any]:
     """What a finding about some devices is about: these, and the time and samples of its `rows`."""
     return {"devices": devices, **time_fields(rows)}

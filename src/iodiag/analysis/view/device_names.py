@@ -24,19 +24,23 @@ def is_md(name: str) -> bool:
     return re.match(r"md_?d?\d|dev9-", name) is not None
 
 
-def is_part(name: str, names: set[str]) -> bool:
+def is_partition_of_any(name: str, names: set[str]) -> bool:
     """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
     return whole_of(name, names) is not None
 
 
 def whole_of(name: str, names: Collection[str]) -> str | None:
     """The disk among `names` that a name is a partition's of."""
-    return next((whole for whole in may_be_part_of(name) if whole in names), None)
+    return next((whole for whole in whole_disk_names(name) if whole in names), None)
 
 
 _PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
+_NUMBERED, _MINORS = re.compile(r"dev(8|6[5-9]|7[01]|12[89]|13[0-5]|202)-(\d+)"), 16
+"""SCSI and Xen disks by number: the first of sixteen minor numbers is the disk (Linux, devices.txt)."""
 
 
-def may_be_part_of(name: str) -> list[str]:
+def whole_disk_names(name: str) -> list[str]:
     """What the disk would be called that a name is a partition's of."""
+    if (numbers := _NUMBERED.fullmatch(name)) and (part := int(numbers[2]) % _MINORS):
+        return [f"dev{numbers[1]}-{int(numbers[2]) - part}"]
     return [match[1] for pattern in _PART_NAMES if (match := pattern.fullmatch(name))]

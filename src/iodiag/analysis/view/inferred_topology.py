@@ -28,7 +28,7 @@ from iodiag.analysis.view.byte_conservation import (
     ConservingLayout,
     conserving_layout,
 )
-from iodiag.analysis.view.device_names import is_md, is_part, is_physical, whole_of
+from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical, whole_of
 from iodiag.analysis.view.request_columns import least_writes
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
@@ -240,7 +240,9 @@ def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
     totals = np.bincount(codes, read + written, len(shown))
     wholes = set() if with_partitions else set(shown)
     busiest = [
-        n for n in np.argsort(-totals, kind="stable") if totals[n] > 0 and not is_part(shown[n], wholes)
+        n
+        for n in np.argsort(-totals, kind="stable")
+        if totals[n] > 0 and not is_partition_of_any(shown[n], wholes)
     ]
     busiest = busiest[:MOST_DEVICES]
     place = np.full(len(shown), -1)

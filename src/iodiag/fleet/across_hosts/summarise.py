@@ -11,7 +11,7 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.across_hosts import daily_windows, host_ranking, onsets, own_history, peers, troubles
+from iodiag.fleet.across_hosts import daily_windows, harm, host_ranking, onsets, own_history, peers, troubles
 from iodiag.fleet.across_hosts.heatmap import heatmap
 from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, is_date, outcome_cube
@@ -66,7 +66,7 @@ def summarise(
     habits, looked = daily_windows.found(hours, link)
     known = outcome_cube([tables["outcomes"], judged, looked], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
-    rows = host_ranking.scored(findings)
+    rows = harm.scored(findings)
     begun = onsets.onsets(known.dated(), pd.concat([findings, unlike]), _kinds(devices))
     changes = onsets.common(begun, known.dated(), _attributes(devices, stated))
     on_hosts = troubles.affected(rows, known, changes, link)
@@ -112,7 +112,7 @@ def _once(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     It is found again with every day of its host that a job judges: `page` is the day whose report shows it.
     """
     findings, outcomes = tables["findings"], tables["outcomes"]
-    is_undated = findings["is_undated"].eq(True).to_numpy(dtype=bool) & host_ranking.is_trouble(findings)
+    is_undated = findings["is_undated"].eq(True).to_numpy(dtype=bool) & harm.is_trouble(findings)
     findings["page"] = findings["day"]
     findings.loc[is_undated, "day"] = UNDATED
     dated = pd.MultiIndex.from_frame(findings.loc[~is_undated, ["host", "page", "rule"]])
@@ -314,9 +314,9 @@ def _changes(count: int) -> str:
 def _limits() -> dict[str, float]:
     """The numbers that decided, by name."""
     return {
-        **{f"severity.{name}": weight for name, weight in host_ranking.SEVERITY_WEIGHTS.items()},
-        **{f"confidence.{name}": weight for name, weight in host_ranking.CONFIDENCE_WEIGHTS.items()},
-        "harm.least_share_of_day": host_ranking.LEAST_SHARE,
+        **{f"severity.{name}": weight for name, weight in harm.SEVERITY_WEIGHTS.items()},
+        **{f"confidence.{name}": weight for name, weight in harm.CONFIDENCE_WEIGHTS.items()},
+        "harm.least_share_of_day": harm.LEAST_SHARE,
         "change.least_hosts": onsets.LEAST_HOSTS,
         "change.least_excess": onsets.LEAST_EXCESS,
         "change.false_discovery": onsets.FALSE_DISCOVERY,

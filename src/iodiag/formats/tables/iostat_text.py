@@ -81,7 +81,7 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
         unknown=tuple(word for word, column in zip(words, found, strict=True) if column is None),
         is_cut=is_cut,
         place=_place(words, is_last),
-        is_part=is_last and not _is_whole(known),
+        is_part_of_table=is_last and not _is_whole(known),
         has_groups=True,
     )
 

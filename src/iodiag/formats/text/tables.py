@@ -42,7 +42,7 @@ class _Frame(NamedTuple):
 
     family: str
     samples: Table
-    is_part: bool
+    is_part_of_table: bool
 
 
 def tables(
@@ -74,8 +74,8 @@ def tables(
         ]
         for family in dict.fromkeys(frame.family for frame in frames):
             mine = [frame for frame in frames if frame.family == family]
-            whole = [frame.samples for frame in mine if not frame.is_part]
-            if parts := [frame.samples for frame in mine if frame.is_part]:
+            whole = [frame.samples for frame in mine if not frame.is_part_of_table]
+            if parts := [frame.samples for frame in mine if frame.is_part_of_table]:
                 joined, lacking = _joined(parts)
                 whole.append(joined)
                 if lacking:
@@ -142,7 +142,7 @@ def _frames(
                 data[column.column] = rows.numbers[places, number]
         tables[family] = Table.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
-    yield from (_Frame(family, samples, layout.is_part) for family, samples in finished.items())
+    yield from (_Frame(family, samples, layout.is_part_of_table) for family, samples in finished.items())
 
 
 def _hosts(front: _Front, blocks: Ints) -> Texts:

@@ -35,7 +35,7 @@ from iodiag.analysis.load.saturation import (
 )
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -76,7 +76,7 @@ def _finding(series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[st
     return RULE.finding(
         severity="notice",
         confidence=confidence(points, at_most=longest),
-        **scope(rows, series.name, *below),
+        **device_fields(rows, series.name, *below),
         summary=say(_SUMMARY + often + both_ways(lead) + ".", values),
         evidence=(
             state(series, lead),

@@ -31,8 +31,8 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import scope
-from iodiag.analysis.measure.littles_law import mix_of
+from iodiag.analysis.measure.grading import device_fields
+from iodiag.analysis.measure.load_or_speed import mix_of
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import ratio_of, ways_of_both
 from iodiag.analysis.states.service_times import (
@@ -156,7 +156,7 @@ def _of_averages(view: View, slower: Mapping[str, Slower]) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        **scope(rows, *slower),
+        **device_fields(rows, *slower),
         summary=say(
             several + text + ": what is behind them, not the host's queue.",
             most.values | {"count": len(slower)},
@@ -270,7 +270,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     return RULE.finding(
         severity="notice" if is_told(series, *step.latencies, step.after) else "info",
         confidence="low",
-        **scope(step.after, series.name),
+        **device_fields(step.after, series.name),
         summary=say(summary, values | of_ways),
         evidence=(
             cite(rows, text, values | of_ways, worst="await_ms"),

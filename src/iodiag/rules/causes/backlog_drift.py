@@ -19,7 +19,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -74,7 +74,7 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
         confidence=confidence(
             2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"
         ),
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         summary=say(
             "The queue of {device} grows: {depth} in flight, of which {booked} complete in time.", values
         ),

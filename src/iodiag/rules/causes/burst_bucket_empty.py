@@ -26,7 +26,7 @@ from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, level_samples
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.device_traits import is_spinning
@@ -98,7 +98,7 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="medium"),
-        **scope(step.after, series.name, *below),
+        **device_fields(step.after, series.name, *below),
         summary=say(
             "{device} stepped down from {high} to {low} {unit} under the same demand: burst credits seem "
             "used up.",

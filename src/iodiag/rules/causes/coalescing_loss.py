@@ -144,7 +144,7 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and series.rotational else "notice",
         confidence=sure,
-        **grading.scope(after.rows, series.name),
+        **grading.device_fields(after.rows, series.name),
         summary=say(_SUMMARY, values),
         evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values), *settings),
         refutes=("a change of the work from sequential to random at that time",),

@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -202,7 +202,9 @@ def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limit
     return RULE.finding(
         severity="warning",
         confidence=confidence(points + (len(worst.disks) > limits.disks)),
-        **scope(_rows(told[0], reports, worst.first, worst.last + 1), *(disk.series.name for disk in disks)),
+        **device_fields(
+            _rows(told[0], reports, worst.first, worst.last + 1), *(disk.series.name for disk in disks)
+        ),
         summary=say(
             "{disks} stood still together {often} ({held} of {samples} samples), with no more to do than "
             "usual: what they share stopped, not the disks.",

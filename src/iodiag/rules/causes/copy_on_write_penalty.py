@@ -31,7 +31,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -235,7 +235,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         severity="warning" if is_slow else "notice",
         confidence="high" if is_sure else "medium",
         peers=tuple(disk.name for disk in volume.disks),
-        **scope(volume.rows, volume.origin.name),
+        **device_fields(volume.rows, volume.origin.name),
         summary=say(
             "{origin} has a snapshot that copies chunks before they are written: {writes:.1f} {noun}s/s of "
             "{size:.1f} kB make {disks} transfer {times:.3g} times the requested bytes"

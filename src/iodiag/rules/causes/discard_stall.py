@@ -22,7 +22,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.states.service_times import is_felt, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
@@ -128,7 +128,7 @@ def _of_full(series: DeviceSeries, rows: Table) -> Finding:
     return RULE.finding(
         severity="warning" if is_cost else "notice",
         confidence="medium",
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         title="Discards fill the device",
         summary=say(
             f"Discards fill {{device}}: {text}; it is {{util:.0f}} % busy, {often}"
@@ -174,7 +174,7 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
     return RULE.finding(
         severity=severity,
         confidence=confidence(3 if contrast else 2),
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("the same latencies while the file system is mounted without discard",),

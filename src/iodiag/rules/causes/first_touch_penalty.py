@@ -28,7 +28,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.time_per_kb import (
     in_flight,
@@ -182,7 +182,7 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="medium"),
-        **scope(one.falling, series.name, *below),
+        **device_fields(one.falling, series.name, *below),
         summary=say(
             "{device} takes {first} ms for a {what} at first and {last} ms "
             + amount

@@ -23,12 +23,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from iodiag.analysis.host.blocked_tasks import is_unfelt
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.host.who_waits import does_nobody_wait
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope, time_fields
+from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -98,7 +98,7 @@ def _standstill(view: View, name: str, stalls: list[Stall]) -> Finding:
     text = "nothing was completed in {samples} samples, {util:.0f} % busy"
     said = "the samples that end it book flushes that took up to {flush:.1f} s"
     return RULE.finding(
-        severity="notice" if is_unfelt(view, rows) else "warning",
+        severity="notice" if does_nobody_wait(view, rows) else "warning",
         confidence="high" if len(stalls) > 1 else "medium",
         devices=(name,),
         **time_fields(rows),
@@ -158,7 +158,7 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
-        **scope(worst.rows, *(found.series.name for found in group)),
+        **device_fields(worst.rows, *(found.series.name for found in group)),
         summary=say("A cache flush of {device}{others} takes {await} ms.", values),
         evidence=tuple(item for found in group[:6] for item in _of(found)),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),

@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import MOST_WINDOWS, WINDOW_EXIT_SHARE, is_sustained, windows
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning, is_virtual
@@ -197,7 +197,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **scope(pattern.rows, series.name),
+        **device_fields(pattern.rows, series.name),
         **({"title": "Small unmerged reads keep a device busy"} if is_quick or is_guest else {}),
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(

@@ -26,12 +26,12 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
-from iodiag.analysis.host.blocked_tasks import blocked, pressure
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.who_waits import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -152,7 +152,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **scope(worst.rows, series.name),
+        **device_fields(worst.rows, series.name),
         summary=say(
             f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
             + (_MOMENT if is_moment and held and worst.release is None else ""),

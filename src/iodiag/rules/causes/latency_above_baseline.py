@@ -37,7 +37,7 @@ from iodiag.analysis.load.baselines import (
 )
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.states.service_times import is_told
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -129,7 +129,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         summary=say(
             "From {start}" + until + " {device} took {latency} ms a {request}, "
             "where {baseline} ms is normal at that hour and load.",

@@ -37,7 +37,7 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -143,7 +143,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
         severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
         confidence="high" if is_sure else "medium",
         peers=tuple(series.name for series in layer.below),
-        **scope(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
+        **device_fields(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
         summary=say(_SUMMARY + (_HELD if held else ""), values),
         evidence=(
             *_evidence(layer, values),

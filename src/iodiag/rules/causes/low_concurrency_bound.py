@@ -30,16 +30,16 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.host.blocked_tasks import blocked
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import asker
+from iodiag.analysis.host.who_waits import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import CALM, TRANSFER_KB_PER_MS, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
@@ -121,7 +121,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **scope(level.rows, *names),
+        **device_fields(level.rows, *names),
         title="One task uses a set of disks in lockstep and sets their pace",
         summary=say(
             text + " in lockstep ({names}; {apart:.2f} % apart), each with one request in flight at most: "
@@ -277,7 +277,7 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **scope(level.rows, series.name),
+        **device_fields(level.rows, series.name),
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
@@ -318,7 +318,7 @@ def _finding(
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
-        **scope(level.rows, series.name, *below),
+        **device_fields(level.rows, series.name, *below),
         summary=say(
             "{device} serves one request at a time " + often + "; at {latency} ms each, at most "
             "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",

@@ -21,7 +21,7 @@ from iodiag.analysis.load.plateaus import Plateau, high_over_low, likeness, plat
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.states.service_times import CALM, SERVICE
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -89,7 +89,7 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
-        **scope(top.rows, series.name),
+        **device_fields(top.rows, series.name),
         summary=say(
             "{device} seems to hit a limit of {rate:.0f} requests/s in bursts, though busy only {busy:.0f} % "
             "of the time.",

@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -157,7 +157,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
-        **scope(pace.rows, pace.series.name),
+        **device_fields(pace.rows, pace.series.name),
         summary=say(
             "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
             "{count} samples: {device} stays at {rate:.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "

@@ -24,8 +24,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.blocked_tasks import by_device, rows_at
 from iodiag.analysis.host.swapping import swapped
+from iodiag.analysis.host.who_waits import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields

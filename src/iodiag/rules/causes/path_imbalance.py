@@ -30,7 +30,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, in_samples, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -160,7 +160,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
         severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
         confidence="high" if requests >= _CERTAIN_REQUESTS and not _is_inferred(found.top) else "medium",
         peers=(found.fast.name,),
-        **scope(found.slow_rows, found.slow.name),
+        **device_fields(found.slow_rows, found.slow.name),
         summary=say(
             "Path {slow} of {top} takes {took} per request, {times:.3g} times as long as path {fast} "
             "({took_fast}), and gets {share:.0f} % as many requests " + often + ": every request on path "

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -143,7 +143,7 @@ def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: 
     return RULE.finding(
         severity="notice",
         confidence=confidence(3, at_most="medium"),
-        **scope(level.rows, series.name),
+        **device_fields(level.rows, series.name),
         summary=say("The queue of {device} is full: {depth} in flight of {size}.", values),
         evidence=evidence,
         refutes=("a program that keeps exactly that many requests in flight",),

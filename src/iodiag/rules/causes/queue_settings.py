@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spinning
@@ -119,7 +119,7 @@ def _of_cut(series: DeviceSeries, state: State, fact: Fact) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **scope(state.rows, series.name),
+        **device_fields(state.rows, series.name),
         summary=say(text, values),
         evidence=(
             cite(state.rows, "{rate} {kind}/s of {size} kB, {at_once} at once, {latency} ms each", values),
@@ -142,7 +142,7 @@ def _of_unmerged(series: DeviceSeries, state: State, fact: Fact) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **scope(state.rows, series.name),
+        **device_fields(state.rows, series.name),
         summary=say(text, values),
         evidence=(
             cite(state.rows, "{rate} {kind}/s of {size} kB, {latency} ms each, no merges", values),

@@ -224,7 +224,7 @@ def _seems(array: Array, rows: Table) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence=grading.confidence(2),
-        **grading.scope(rows, array.name),
+        **grading.device_fields(rows, array.name),
         summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
         evidence=(
             _cost(array, rows),
@@ -252,7 +252,7 @@ def _has_left(left: DroppedMember) -> Finding:
         severity="notice",
         confidence="medium",
         peers=(left.lone.name, *(series.name for pair in left.twins for series in pair)),
-        **grading.scope(left.rows[0], name, left.leg.name),
+        **grading.device_fields(left.rows[0], name, left.leg.name),
         summary=say(
             "{leg} seems to have left {device}: it wrote {before} kB/s since boot and nothing in {samples} "
             "samples, while {twins} carry equal writes (mirrors) and {lone} writes without a twin.",

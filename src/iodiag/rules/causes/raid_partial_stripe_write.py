@@ -150,7 +150,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
-        **grading.scope(found.rows, array.name),
+        **grading.device_fields(found.rows, array.name),
         summary=say(
             "{device} ({layout} on {legs} members) pays for small writes with reads and rewrites of parity: "
             "each {unit} costs {cost:.1f} kB on the members, where RAID10 would need {mirror:.1f}.",
@@ -311,7 +311,7 @@ def _of_members(
     return RULE.finding(
         confidence=grading.confidence(points, at_most="medium" if is_told else "low"),
         severity="notice",
-        **grading.scope(rows[0], *names),
+        **grading.device_fields(rows[0], *names),
         summary=say(_MEMBERS, values),
         evidence=tuple(evidence),
         refutes=("lsblk or mdadm showing that these disks are no members of a parity array",),

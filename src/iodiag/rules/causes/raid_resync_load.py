@@ -115,7 +115,7 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if is_degraded else "info" if is_beside else "warning" if competes else "notice",
         confidence=sure,
-        **grading.scope(rows, *(array.name, *legs) if array.is_seen else legs),
+        **grading.device_fields(rows, *(array.name, *legs) if array.is_seen else legs),
         summary=say(
             (_BESIDE if is_beside else _ALONE + _ASKED * array.is_seen + (_COMPETES if competes else "."))
             + _ONTO * bool(target)
@@ -192,7 +192,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if competes else "notice",
         confidence="medium" if is_unit else "low",
-        **grading.scope(disks[0].samples, *(series.name for series in disks)),
+        **grading.device_fields(disks[0].samples, *(series.name for series in disks)),
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),

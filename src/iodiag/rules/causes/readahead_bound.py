@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.states.service_times import class_of, streams_kb
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_spinning
@@ -83,7 +83,7 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...]) -> Find
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **scope(state.rows, series.name, *below),
+        **device_fields(state.rows, series.name, *below),
         summary=say(
             "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s in "
             "{samples} of {all} samples, bound by the readahead and a latency of {latency} ms.",

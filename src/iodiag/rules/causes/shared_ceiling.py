@@ -38,7 +38,7 @@ from iodiag.analysis.array.shared_path import (
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -109,7 +109,7 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
-        **scope(found.first_rows, *(series.name for series in found.disks)),
+        **device_fields(found.first_rows, *(series.name for series in found.disks)),
         summary=say(
             f"{{disks}} together {moved} in {{flat}} of the {{shared}} samples "
             "that they share, whichever of them asks: a path or limit that they share is full.",
@@ -146,7 +146,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     return RULE.finding(
         severity="notice" if is_cpu_full else "warning",
         confidence="low" if is_cpu_full else "medium",
-        **scope(found.own, *(series.name for series in found.disks)),
+        **device_fields(found.own, *(series.name for series in found.disks)),
         summary=say(
             "{device} streams {alone:.1f} MB/s alone and {each:.1f} MB/s beside {others} ({sum:.0f} MB/s in "
             "sum, in {count} samples), {depth} in flight each time: a path that they share is full.",
@@ -181,7 +181,7 @@ def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        **scope(streams[0].samples, *(series.name for series in streams)),
+        **device_fields(streams[0].samples, *(series.name for series in streams)),
         summary=say(
             "{count} disks stream {low:.1f} to {high:.1f} MB/s each, {sum:.0f} MB/s in sum, all of them "
             "100 % busy in {often}: a path that they share may be full. One disk alone would show it.",

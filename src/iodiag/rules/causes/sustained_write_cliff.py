@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.time_per_kb import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure.windows import by_stream
@@ -185,7 +185,7 @@ def _finding(
     return RULE.finding(
         severity="warning",
         confidence=confidence(2 + sum(_POINTS[item.weighs] for item in witnesses)),
-        **scope(stacked([one.slow for one in cliffs]), series.name, *below),
+        **device_fields(stacked([one.slow for one in cliffs]), series.name, *below),
         summary=say(
             "{device} writes {high} MiB/s and "
             + after

@@ -29,7 +29,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.blocked_tasks import blocked, rows_at
 from iodiag.analysis.host.swapping import (
     beside,
     has_room,
@@ -39,9 +38,10 @@ from iodiag.analysis.host.swapping import (
     swap_used_kb,
     swapped,
 )
+from iodiag.analysis.host.who_waits import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope, time_fields
+from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -91,7 +91,7 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="low",
-        **scope(rows, series.name),
+        **device_fields(rows, series.name),
         title="Memory may be short: a device moves single pages both ways, as swap does",
         summary=say(text + ".", values),
         evidence=(

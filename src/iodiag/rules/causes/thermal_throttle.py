@@ -28,7 +28,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import HEAT, reported
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.measure.quantiles import low_and_high, median
 from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import class_of
@@ -146,7 +146,7 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
     return RULE.finding(
         severity="warning" if sure == "medium" else "notice",
         confidence=sure,
-        **scope(stacked([one.fast, one.slow]), series.name, *below),
+        **device_fields(stacked([one.fast, one.slow]), series.name, *below),
         summary=say(
             "{device} goes from {high} to {low} MiB/s and back every {every:.0f} {unit}, {turns} times, "
             f"under the same demand: {why}.",

@@ -24,13 +24,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, relatives, topmost
-from iodiag.analysis.host.blocked_tasks import blocked, is_any_busy, pressure
+from iodiag.analysis.host.who_waits import blocked, is_any_busy, pressure
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import CALM, SERVICE, events_per_sample
@@ -207,7 +207,7 @@ def _finding(
     return RULE.finding(
         severity="warning",
         confidence=confidence(points, at_most="high" if is_sustained(top.rows) else "medium"),
-        **scope(top.rows, series.name, *below),
+        **device_fields(top.rows, series.name, *below),
         summary=say(
             ("The limit of a control group" if stated else "Something above {device}")
             + " holds requests"

@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import NOBODY, blocked, do_several_wait, is_unfelt, pressure
+from iodiag.analysis.host.who_waits import NOBODY, blocked, do_several_wait, does_nobody_wait, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
@@ -75,7 +75,7 @@ from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import (
@@ -159,7 +159,7 @@ def _finding(
     return RULE.finding(
         **fields | named,
         confidence=sure,
-        **scope(rows, series.name, *below),
+        **device_fields(rows, series.name, *below),
         summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + "".join(f"; {item.text}" for item in iowaits[:1])
@@ -380,7 +380,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
     if not is_lasting or level.depth < limits.hard_depth or level.latency_ms < limits.still_ms:
         return False
     if level.latency_ms >= limits.dead_ms:
-        return not is_unfelt(view, level.rows)
+        return not does_nobody_wait(view, level.rows)
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
@@ -429,7 +429,7 @@ def _is_flush(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
     rows, reads = load.level.rows, series.samples.floats("reads_per_s")
     if 2 * len(rows) >= len(series.samples) or load.level.size_kb < limits.merged or not (reads < 1).all():
         return False
-    return view.cpu_at(rows) is None or is_unfelt(view, rows)
+    return view.cpu_at(rows) is None or does_nobody_wait(view, rows)
 
 
 def _against(load: JudgedLevel) -> Iterator[Evidence]:

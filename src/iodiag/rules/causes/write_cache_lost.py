@@ -34,7 +34,7 @@ from iodiag.analysis.host.disk_health import lost_caches
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
-from iodiag.analysis.measure.grading import confidence, scope, time_fields
+from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.time_per_kb import (
     DIRECTIONS,
     in_flight,
@@ -259,7 +259,7 @@ def _finding(
     return RULE.finding(
         severity="warning",
         confidence="high" if facts else confidence(min(points, 2) if series.is_stacked else points),
-        **scope(after, series.name, *below),
+        **device_fields(after, series.name, *below),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
         evidence=(*_evidence(series, step, values, was_cached), *map(cite_fact, facts)),
         refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),

@@ -27,8 +27,8 @@ from functools import cached_property
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.blocked_tasks import rows_at
 from iodiag.analysis.host.cpu import HELD_PCT
+from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say

@@ -34,7 +34,7 @@ from iodiag.analysis.load.baselines import days_of, middles
 from iodiag.analysis.load.recurring_hours import DAY, LATENCY, MONDAY, WEEK, Hours, Window, hours_of, windows
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -122,7 +122,7 @@ def _finding(group: list[Window], rows: list[Table]) -> Finding:
     return RULE.finding(
         severity="notice" if LATENCY in columns else "info",
         confidence="high" if first.chance <= SURE else "medium",
-        **scope(rows[0][clock >= clock.max() - np.timedelta64(DAY // 2, "h")], *devices),
+        **device_fields(rows[0][clock >= clock.max() - np.timedelta64(DAY // 2, "h")], *devices),
         summary=say(text + others + ".", values),
         evidence=(
             *(

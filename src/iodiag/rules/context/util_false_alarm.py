@@ -33,7 +33,7 @@ from iodiag.analysis.load.load_sentences import (
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, Busy, JudgedLevel, longest_contiguous, with_verdict
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, scope
+from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -90,7 +90,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
     return RULE.finding(
         severity="info" if sure == "low" else "notice",
         confidence=sure,
-        **scope(rows, *(name for one in alike for name in (one.series.name, *one.below))),
+        **device_fields(rows, *(name for one in alike for name in (one.series.name, *one.below))),
         summary=say(_SUMMARY[lead.headroom[0]] + more, values),
         evidence=(
             *(state(series, load) for load in told),

@@ -27,8 +27,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.blocked_tasks import rows_at
 from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu
+from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields

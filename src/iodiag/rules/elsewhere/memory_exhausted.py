@@ -21,10 +21,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import rows_at
 from iodiag.analysis.host.cpu import HELD_PCT, IDLE_PCT, NO_IDLE_PCT, crowd
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import beside, room_kb
+from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.view.view import View

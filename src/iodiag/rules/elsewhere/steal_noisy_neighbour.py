@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.blocked_tasks import by_device, rows_at
 from iodiag.analysis.host.cpu import is_impossible
+from iodiag.analysis.host.who_waits import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.load.queueing import level_samples, load_levels, places_of, unloaded
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -100,7 +100,7 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     return RULE.finding(
         severity="notice",
         confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
-        **scope(bursts[told[0]], *told),
+        **device_fields(bursts[told[0]], *told),
         summary=say(
             "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
             "busy, not {depth}.",
@@ -150,7 +150,7 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     return RULE.finding(
         severity="info",
         confidence="high",
-        **scope(found[0].loaded, *(series.name for series in found)),
+        **device_fields(found[0].loaded, *(series.name for series in found)),
         summary=say(f"Samples are {length} long: bursts within them do not show.", values),
         evidence=(cite(rows, f"{{count}} samples of {length} for {{devices}}", values),),
     )

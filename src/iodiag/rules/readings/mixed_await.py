@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -134,7 +134,7 @@ def _finding(found: list[_Mix], limits: Limits) -> Finding:
     return RULE.finding(
         severity="info",
         confidence="high",
-        **scope(first.series.loaded, *(mix.series.name for mix in found)),
+        **device_fields(first.series.loaded, *(mix.series.name for mix in found)),
         summary=say(_SUMMARY[first.apart >= limits.latency_apart], _values(first)),
         evidence=tuple(_evidence(mix, limits) for mix in found[:MOST_TOLD]),
         refutes=("reads and writes of equal latency at another time of day",),

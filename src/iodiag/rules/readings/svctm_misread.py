@@ -22,7 +22,7 @@ import numpy as np
 from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.view.device_traits import spindles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -129,7 +129,7 @@ def _finding(found: list[_Misread]) -> Finding:
     return RULE.finding(
         severity="info",
         confidence="high",
-        **scope(worst.level.rows, *(case.name for case in told)),
+        **device_fields(worst.level.rows, *(case.name for case in told)),
         summary=say(summary, values),
         evidence=tuple(evidence),
         refutes=("a device that serves one request at a time",),

@@ -32,7 +32,6 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at
 from iodiag.analysis.host.cpu import (
     HELD_PCT,
     NO_IDLE_PCT,
@@ -51,6 +50,7 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
+from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted

@@ -39,11 +39,11 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.host.blocked_tasks import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.who_waits import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
-from iodiag.analysis.measure.grading import scope
+from iodiag.analysis.measure.grading import device_fields
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
@@ -134,7 +134,7 @@ def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: L
     return RULE.finding(
         severity="notice",
         confidence="medium" if requests >= limits.least_requests else "low",
-        **scope(rows, series.name, *below),
+        **device_fields(rows, series.name, *below),
         title="One request alone takes longer than on a healthy device",
         summary=say(f"{text}.", values),
         evidence=tuple(_evidence(series, rows, values)),
@@ -313,7 +313,7 @@ def _finding(
     return RULE.finding(
         severity="critical" if is_dead else severity,
         confidence="high" if requests >= limits.least_requests else "medium",
-        **scope(rows, *named),
+        **device_fields(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (len(rows) > 1)}"
             "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "

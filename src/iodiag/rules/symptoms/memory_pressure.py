@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.host.blocked_tasks import under_pressure
 from iodiag.analysis.host.kernel_events import logged
+from iodiag.analysis.host.who_waits import under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields

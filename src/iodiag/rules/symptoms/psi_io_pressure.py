@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.blocked_tasks import blocked, by_device, rows_at, under_pressure
+from iodiag.analysis.host.who_waits import blocked, by_device, rows_at, under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields

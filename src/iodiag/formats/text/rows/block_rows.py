@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
-from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
+from iodiag.formats.text.rows.repaired_rows import repaired
 from iodiag.formats.text.rows.row_store import Rows, RowStore
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
 from iodiag.formats.types import Scaling

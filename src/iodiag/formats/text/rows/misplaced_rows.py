@@ -98,7 +98,7 @@ def _is_cut_name(rows: Rows, names: Sequence[str], last: int) -> Bools:
 def _is_of_next_part(rows: Rows) -> Bools:
     """The rows of a device that a part of a report (`-h -x`) has shown: of the next, whose header is lost."""
     result = np.zeros(len(rows.lines), dtype=np.bool_)
-    if rows.layout.is_part:
+    if rows.layout.is_part_of_table:
         firsts = np.unique(np.stack((rows.block, rows.key)), axis=1, return_index=True)[1]
         result[:] = True
         result[firsts] = False

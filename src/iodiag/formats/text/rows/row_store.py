@@ -14,8 +14,8 @@ import numpy.typing as npt
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous, words_at
-from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
+from iodiag.formats.text.rows.repaired_rows import RepairedRow
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
 from iodiag.formats.text.rows.single_row_parser import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block

@@ -172,7 +172,7 @@ def _below(found: Walk, run: _Run) -> Layout | None:
         return None
     block = found.blocks[place]
     # above a part of a report stands another part, of as many columns with the same arithmetic
-    if not _fits(block.layout, run) or block.layout.key is None or block.layout.is_part:
+    if not _fits(block.layout, run) or block.layout.key is None or block.layout.is_part_of_table:
         return None
     at = block.clock_tokens if block.layout.key_at == "first" else -1
     lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))

@@ -39,8 +39,8 @@ from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
-from iodiag.analysis.host.blocked_tasks import SECONDS_MS, hardly_answers
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.who_waits import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -239,7 +239,9 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
         severity=severity,
         confidence=sure,
         peers=tuple(device.name for device in first.found.peers.devices),
-        **grading.scope(first.found.window, *dict.fromkeys((first.slow, *(case.slow for case in rest)))),
+        **grading.device_fields(
+            first.found.window, *dict.fromkeys((first.slow, *(case.slow for case in rest)))
+        ),
         summary=say(_SUMMARY + (_PAID if is_paid else _UNPAID), values),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
@@ -262,7 +264,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         severity="critical" if is_dead else "warning",
         confidence="medium",
         peers=tuple(series.name for series in group[0].fast),
-        **grading.scope(group[0].rows, *(one.slow.name for one in group)),
+        **grading.device_fields(group[0].rows, *(one.slow.name for one in group)),
         summary=say(slower_than_similar.SUMMARY, values),
         evidence=(
             *slower_than_similar.evidence(group, values),
@@ -323,7 +325,7 @@ def _busier(found: Busier) -> Finding:
         severity="notice",
         confidence="low",
         peers=tuple(use.series.name for use in found.calm),
-        **grading.scope(found.odd[0].series.samples, *(use.series.name for use in found.odd)),
+        **grading.device_fields(found.odd[0].series.samples, *(use.series.name for use in found.odd)),
         title="A disk is busy for longer than the others with as many bytes",
         summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
         evidence=(

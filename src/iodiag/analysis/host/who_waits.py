@@ -10,6 +10,25 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.table.table import Mask, Table, by_text
 
+SEVERAL = 2.0
+"""Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
+
+NOBODY, HAS_TIME_PCT = 0.5, 10.0
+"""Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
+
+IOWAIT_PCT, EPISODE_PCT, BLOCKED_TASKS = 15.0, 30.0, 1.0
+"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
+from which somebody waits."""
+
+LITTLE_PCT = 10.0
+"""iowait of no sample from which anybody is taken to wait, where no task is blocked in any."""
+
+CROWD_TASKS = 3.0
+"""Tasks blocked on average that are work which stands still, whatever they wait for."""
+
+FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
+"""Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
+
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
     """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
@@ -33,7 +52,7 @@ def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
     return _mean(view, "queue", "blocked", rows)
 
 
-def is_unfelt(view: View, rows: Table) -> bool:
+def does_nobody_wait(view: View, rows: Table) -> bool:
     """Whether nobody is seen to wait during `rows`: no task is blocked, or CPUs are idle for none."""
     if (blocked_tasks := blocked(view, rows)) is not None:
         return blocked_tasks[1] < NOBODY
@@ -60,18 +79,11 @@ def is_wait_unknown(view: View, rows: Table) -> bool:
     return blocked(view, rows) is None and not has_time
 
 
-SEVERAL = 2.0
-"""Tasks blocked on average that are more than one stream, which waits for each of its own requests."""
-
-NOBODY, HAS_TIME_PCT = 0.5, 10.0
-"""Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
-
-
 def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
     """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
     its load, while somebody may wait."""
     is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
-    return bool(2 * is_dead.sum() >= len(series.samples)) and not is_unfelt(view, rows[is_dead])
+    return bool(2 * is_dead.sum() >= len(series.samples)) and not does_nobody_wait(view, rows[is_dead])
 
 
 NEVER_IDLE, SECONDS_MS = 0.9, 1000.0
