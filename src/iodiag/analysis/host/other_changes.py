@@ -234,7 +234,8 @@ def _processes(view: View, grid: Table) -> Iterator[_Part]:
     listings = view.samples("process")
     for _, rows in by_text(listings, "source") if listings is not None and "process" in listings else ():
         totals = rows[np.asarray(rows["pid"] == "all")]
-        if (places := _places(_dated(totals, grid), grid)) is None:
+        # its reports are numbered by themselves, whatever stands in the same input
+        if (places := _nearest(_dated(totals, grid), grid)) is None:
             continue
         at = np.searchsorted(totals["report"], rows["report"])
         codes, names = numbered(rows["process"])
@@ -278,9 +279,12 @@ def _places(rows: Table, grid: Table) -> Places | None:
     own, wanted = report_numbers(rows, grid)
     order = np.argsort(own, kind="stable")
     at = np.minimum(np.searchsorted(own[order], wanted), len(rows) - 1)
-    if (own[order][at] == wanted).all():
-        return order[at]
-    if any(times.is_unknown().any() for times in (rows["time"], grid["time"])):
+    return order[at] if (own[order][at] == wanted).all() else _nearest(rows, grid)
+
+
+def _nearest(rows: Table, grid: Table) -> Places | None:
+    """The row of the nearest time for each sample of the grid; None where too few have one near."""
+    if len(rows) < 2 or any(times.is_unknown().any() for times in (rows["time"], grid["time"])):
         return None
     own, wanted = (times.stamps.astype(np.int64) for times in (rows["time"], grid["time"]))
     order = np.argsort(own, kind="stable")
