@@ -166,6 +166,12 @@ def test_a_step_by_half_within_what_samples_scatter_by_is_none_and_two_latencies
     assert only(apart) is None
 
 
+def test_a_small_step_counts_at_an_equal_rate_alone(report_of):
+    fewer = {"wait": 5.6, "rate": 60.0}
+    assert only(report_of(of_both_capture([{"wait": 4.0}], [fewer]))) is None
+    assert only(report_of(of_both_capture([{"wait": 4.0}], [fewer | {"wait": 8.0}])))
+
+
 def test_a_rate_that_chance_makes_greater_is_no_more_load(report_of):
     text = of_both_capture([{"wait": 4.0, "rate": 15.0}], [{"wait": 7.0, "rate": 17.5}])
     assert only(report_of(text)).severity == "notice"

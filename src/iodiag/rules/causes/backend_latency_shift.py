@@ -207,7 +207,10 @@ def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
     size = ratio_of(before, after, "kb_per_s") / ratio_of(before, after, "ios_per_s")
     is_like = max(size, 1 / size) <= SAME_SIZE and mix_of(before, after).is_like
     chance = 2 * math.hypot(*(relative_error(float(events_per_sample(side).sum())) for side in sides))
-    is_no_more = ratio_of(before, after, "ios_per_s") <= limits.growth + chance
+    rate = ratio_of(before, after, "ios_per_s")
+    # a small step counts at an equal rate alone: a client that slows down by itself sends less, too
+    lowest = 0.0 if step.ratio >= limits.ratio else 1 / limits.growth - chance
+    is_no_more = lowest <= rate <= limits.growth + chance
     # what did as much with time to spare is not at its limit: then the queue follows from the latency
     had_time = weighted.mean(before, "depth") < 1 or (is_while_busy and weighted.mean(before, "util") < FULL)
     is_no_deeper = last <= limits.depth * first or had_time
