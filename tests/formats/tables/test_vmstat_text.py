@@ -182,6 +182,13 @@ def test_other_reports_are_no_rows_of_the_main_table(option: str):
     assert read.tables["queue"]["line"].tolist() == lines
 
 
+def test_columns_are_found_by_their_words_in_any_order():
+    text = "procs ---memory---\n r b free buff swpd cache si so bi bo in cs us sy id wa st\n 1 0 9000000 3 0 4 0 0 7 8 9 10 1 2 97 0 0\n"
+    read = reading(text)
+    assert read.tables["memory"]["free_kb"].tolist() == [9000000]
+    assert read.tables["swap"]["used_kb"].tolist() == [0]
+
+
 def test_a_column_of_a_later_release_is_left_out_and_told():
     text = "procs ---memory---\n r b swpd free buff cache si so bi bo in cs us sy id wa st zz\n 1 0 0 9000000 3 4 0 0 7 8 9 10 1 2 97 0 0 5\n"
     read = reading(text)

@@ -131,7 +131,7 @@ LARGE = 3.0
 """Times the latency at the same load from which a device is told to be slower, however quick (Percona)."""
 
 
-def is_told(series: DeviceSeries, before_ms: float, after_ms: float, rows: Table) -> bool:
+def is_worth_reporting(series: DeviceSeries, before_ms: float, after_ms: float, rows: Table) -> bool:
     """Whether a device that became slower at the same load, as `rows` show it, is more than a remark.
 
     A small change on a device that stays quicker than the fastest class usually is nobody pays for.

@@ -39,7 +39,7 @@ _UNIT_KB = {"k": 1000 / 1024, "K": 1.0, "m": 1e6 / 1024, "M": 1024.0}
 
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of vmstat's second header line; a zone's name may follow it (-t)."""
-    if words[:2] != ("r", "b") or "swpd" not in words[2:4]:
+    if words[:2] != ("r", "b") or "swpd" not in words:
         return None
     has_clock = words[-1] not in _COLUMNS and bool(_ZONE.fullmatch(words[-1]))
     values = words[:-1] if has_clock else words

@@ -40,7 +40,7 @@ from iodiag.analysis.states.service_times import (
     class_of,
     events_per_sample,
     is_felt,
-    is_told,
+    is_worth_reporting,
     relative_error,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -271,7 +271,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     mixed = "whether reads, writes or both are slower (a write cache that is lost slows writes alone): the "
     mixed += "capture has one latency for both; iostat -x with r_await and w_await would settle it"
     return RULE.finding(
-        severity="notice" if is_told(series, *step.latencies, step.after) else "info",
+        severity="notice" if is_worth_reporting(series, *step.latencies, step.after) else "info",
         confidence="low",
         **device_fields(step.after, series.name),
         summary=say(summary, values | of_ways),

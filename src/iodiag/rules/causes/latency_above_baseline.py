@@ -38,7 +38,7 @@ from iodiag.analysis.load.baselines import (
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, device_fields
-from iodiag.analysis.states.service_times import is_told
+from iodiag.analysis.states.service_times import is_worth_reporting
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -123,7 +123,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     points += (len({other["direction"] for other in runs}) > 1) - (series.rotational is True)
     sure = confidence(points, at_most="medium")
     severity: Severity = "warning" if run["ratio"] >= limits.warning and sure != "low" else "notice"
-    if not is_told(series, run["baseline_ms"], run["latency_ms"], rows):
+    if not is_worth_reporting(series, run["baseline_ms"], run["latency_ms"], rows):
         severity = "info"
     until = "" if middle_of(series.samples).max() < run["end"] else " until {end}"
     return RULE.finding(

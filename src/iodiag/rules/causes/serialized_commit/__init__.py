@@ -42,8 +42,8 @@ from iodiag.rules.causes.serialized_commit.commits import (
     Chain,
     Judgement,
     is_durable,
-    is_told,
     judge,
+    would_show,
 )
 
 
@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield from _not_found(view, judgement, limits)
         return
     yield _finding(view, judgement, limits)
-    told = tuple(name for name in others if is_told(view, name, limits))
+    told = tuple(name for name in others if would_show(view, name, limits))
     if told:
         yield RULE.clear("its flush chain is not busy", *told)
     if untold := tuple(name for name in others if name not in told):
@@ -66,7 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
     """Clear only where flushes are counted: crowds of tasks show commits, their absence does not."""
     names = tuple(series.name for series in view.devices)
-    untold = tuple(name for name in names if not is_told(view, name, limits))
+    untold = tuple(name for name in names if not would_show(view, name, limits))
     if judgement.status != "clear":
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return

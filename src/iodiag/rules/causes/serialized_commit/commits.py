@@ -447,7 +447,7 @@ def _occupancy(series: DeviceSeries) -> float:
     return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
-def is_told(view: View, name: str, limits: Limits) -> bool:
+def would_show(view: View, name: str, limits: Limits) -> bool:
     """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes.
 
     Of a stack its disks count them: those that lie below, or that are alike where nothing names any.
@@ -461,7 +461,7 @@ def is_told(view: View, name: str, limits: Limits) -> bool:
     disks = [one for one in below if one is not series] or [
         one for one in disks_of(view) if are_alike(series, one)
     ]
-    return all(is_told(view, one.name, limits) for one in disks if not one.is_stacked)
+    return all(would_show(view, one.name, limits) for one in disks if not one.is_stacked)
 
 
 def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
