@@ -14,7 +14,7 @@ from iodiag.analysis.host.other_changes import MOST_MOVES, with_moves
 from iodiag.analysis.measure.coincident_steps import coincident_steps
 from iodiag.model.finding import Finding
 from views import view_of
-from writers.captures import iostat
+from writers.captures import banner, clock, iostat
 from writers.loads import load
 
 OTHERS = 50
@@ -76,6 +76,28 @@ def test_over_200_seeds_hardly_a_row_is_false(kinds, count, runs, least):
     assert false <= max(0.02 * (true + false), 2)
 
 
+def jobs(seed, count, length, programs):
+    """What is said of programs that run once, of any length, and of a last one that runs exactly then."""
+    random = np.random.default_rng(seed)
+    first = random.integers(5, count - length - 5)
+    data = np.zeros((programs + 1, count))
+    for row in data[:-1]:
+        long = random.integers(1, count // 4)
+        at = random.integers(1, count - long)
+        row[at : at + long] = random.uniform(1, 100)
+    data[-1, first : first + length] = 50
+    return [step.column for step in coincident_steps(data, data[-1] > 0)]
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "programs", "least"), [(60, 10, 1, 0.7), (150, 8, 3, 0.5), (300, 20, 10, 0.9)]
+)
+def test_a_program_that_runs_exactly_then_is_shown_and_hardly_ever_another(count, length, programs, least):
+    said = [jobs(seed, count, length, programs) for seed in range(100)]
+    assert sum(programs in columns for columns in said) >= least * 100
+    assert sum(column != programs for columns in said for column in columns) <= 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", [(10,), (4, 9, 30)])
 def test_without_any_step_next_to_nothing_is_said(runs):
@@ -135,7 +157,7 @@ def capture(steps=("sdb",)):
 
 def moved(text, **changes):
     about = Finding("r", "warning", "high", "t", "s", role="cause", devices=("sda",), samples=(FIRST, LAST))
-    (found,) = with_moves(view_of(text), [dataclasses.replace(about, **changes)])
+    ((found,), _) = with_moves(view_of(text), [dataclasses.replace(about, **changes)])
     return found.moved
 
 
@@ -158,8 +180,51 @@ def test_columns_of_another_input_are_found_by_their_times():
         lines.append(f"1 0 0 9000 0 0 0 0 0 0 900 {switches:.0f} 5 1 94 0 0 {when}")
     vmstat = "\n".join(lines) + "\n"
     about = Finding("r", "warning", "high", "t", "s", role="cause", devices=("sda",), samples=(FIRST, LAST))
-    (found,) = with_moves(view_of(capture(steps=()), vmstat), [about])
+    ((found,), _) = with_moves(view_of(capture(steps=()), vmstat), [about])
     assert [(m.table, m.quantity) for m in found.moved] == [("system", "context_switches_per_s")]
+
+
+def pidstat():
+    """Samples of processes beside those of `capture`: a server at all times, and a copy that runs then."""
+    lines = []
+    for at in range(200):
+        began, ended = (clock(second) for second in (at, at + 1))
+        lines.append(f"{began}      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command")
+        lines.append(
+            f"{ended}      112      2871   {3200 + at % 7:.2f}   {800 + at % 5:.2f}      0.00       1  mysqld"
+        )
+        if FIRST <= at <= LAST:
+            lines += [
+                f"{ended}        0      {pid}  45000.00      0.00      0.00      40  rsync" for pid in (7, 8)
+            ]
+        lines.append("")
+    return banner() + "\n".join(lines)
+
+
+def test_processes_of_one_name_that_ran_then_are_shown_together_by_the_clock_of_their_listing():
+    about = Finding("r", "warning", "high", "t", "s", role="cause", devices=("sda",), samples=(FIRST, LAST))
+    ((found,), drawn) = with_moves(view_of(capture(steps=()), pidstat()), [about])
+    (move,) = found.moved
+    assert (move.table, move.name, move.quantity) == ("process", "rsync", "read_kb_per_s")
+    assert (move.beside, move.during) == (0, 90000)
+    (series,) = drawn
+    assert sum(value > 0 for value in series.columns["read_kb_per_s"]) == LAST - FIRST + 1
+
+
+def test_kinds_of_event_that_began_then_are_shown_with_their_count():
+    log = [
+        f"Nov 20 13:01:{second} box kernel: [  90{second}.0] ata3: hard resetting link" for second in (32, 35)
+    ]
+    log += [
+        f"Nov 20 13:0{minute}:10 box kernel: [  9{minute}00.0] nvme nvme0: I/O 3 QID 2 timeout, aborting"
+        for minute in (0, 1, 2, 3)
+    ]
+    about = Finding("r", "warning", "high", "t", "s", role="cause", devices=("sda",), samples=(FIRST, LAST))
+    ((found,), drawn) = with_moves(view_of(capture(steps=()), "\n".join(sorted(log)) + "\n"), [about])
+    assert [(m.table, m.name, m.quantity, m.beside, m.during) for m in found.moved] == [
+        ("events", "ata3", "reset", 0, 2)
+    ]
+    assert sum(drawn[0].columns["reset"]) == 2
 
 
 def test_the_findings_own_device_and_what_did_not_step_are_not_shown():
@@ -178,7 +243,7 @@ def test_a_trouble_of_the_host_is_found_by_its_times():
     times = view.devices[0].samples["time"]
     span = {"start": times[FIRST].isoformat(), "end": times[LAST].isoformat()}
     about = Finding("r", "warning", "high", "t", "s", role="symptom", **span)
-    (found,) = with_moves(view, [about])
+    ((found,), _) = with_moves(view, [about])
     assert "sdb" in {move.name for move in found.moved}
     assert len(found.moved) <= MOST_MOVES
 

@@ -128,8 +128,14 @@ def test_a_step_in_the_latency_of_reads_and_writes_together_leaves_the_verdict_o
 
 @pytest.mark.parametrize(
     ("before", "after", "state"),
-    [(0.1, 0.31, "open"), (0.1, 0.2, "healthy"), (4.0, 7.5, "open"), (4.0, 6.4, "healthy")],
-    ids=["three times", "twice, below the quickest class", "nearly twice", "less"],
+    [
+        (0.1, 0.31, "open"),
+        (0.1, 0.2, "healthy"),
+        (4.0, 7.5, "open"),
+        (4.0, 5.4, "open"),
+        (4.0, 4.8, "healthy"),
+    ],
+    ids=["three times", "twice, below the quickest class", "nearly twice", "by a third", "less"],
 )
 def test_a_step_to_three_times_at_the_same_load_is_never_healthy(report_of, before, after, state):
     assert report_of(of_both_capture([{"wait": before}], [{"wait": after}])).verdict.state == state
@@ -150,6 +156,25 @@ def test_more_in_flight_at_the_rate_that_left_time_to_spare_is_the_device(report
 )
 def test_a_step_with_another_load_is_none_of_the_device(report_of, after):
     assert only(report_of(of_both_capture([{"wait": 1.1}], [after]))) is None
+
+
+def test_a_step_by_half_within_what_samples_scatter_by_is_none_and_two_latencies_need_more(report_of):
+    wobble = (0.8, 1.25, 0.9, 1.1, 0.7, 1.3, 0.95)
+    rows = [of_both(wait * part) for wait in (4.0, 5.6) for part in wobble]
+    assert only(report_of(sar_d([{"sda": row} for row in rows]))) is None
+    apart = report_of(capture(load(4.0, 80.0, 0.32), load(6.0, 80.0, 0.48), count=7))
+    assert only(apart) is None
+
+
+def test_a_small_step_counts_at_an_equal_rate_alone(report_of):
+    fewer = {"wait": 5.6, "rate": 60.0}
+    assert only(report_of(of_both_capture([{"wait": 4.0}], [fewer]))) is None
+    assert only(report_of(of_both_capture([{"wait": 4.0}], [fewer | {"wait": 8.0}])))
+
+
+def test_a_rate_that_chance_makes_greater_is_no_more_load(report_of):
+    text = of_both_capture([{"wait": 4.0, "rate": 15.0}], [{"wait": 7.0, "rate": 17.5}])
+    assert only(report_of(text)).severity == "notice"
 
 
 def test_samples_that_scatter_as_much_as_they_step_show_none(report_of):

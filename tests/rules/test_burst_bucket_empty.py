@@ -42,6 +42,14 @@ def test_near_misses_stay_clear(report_of, rows):
     assert [o.status for o in report.outcomes] == ["clear"]
 
 
+def test_a_rate_that_comes_back_without_a_pause_is_no_bucket_and_one_after_a_pause_may_be(report_of):
+    fast, slow, idle = held(1600), held(400), held(4, depth=0.01)
+    turns = [*[fast] * 20, *[slow] * 4, *[fast] * 10, *[slow] * 30]
+    assert run(report_of, turns).findings == ()
+    refilled = [*[fast] * 20, *[slow] * 4, *[idle] * 6, *[fast] * 10, *[slow] * 30]
+    assert run(report_of, refilled).findings
+
+
 @pytest.mark.parametrize("rows", [[held(1600)] * 57 + [held(400)] * 3, [held(1600)] * 4 + [held(400)] * 9])
 def test_a_step_between_too_few_samples_is_left_open(report_of, rows):
     (outcome,) = run(report_of, rows).outcomes

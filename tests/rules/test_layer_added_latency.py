@@ -38,6 +38,16 @@ def test_a_mapped_device_over_a_fast_disk_is_named(report_of):
     assert finding.confirm[0] == "dmsetup table /dev/dm-0"
 
 
+@pytest.mark.parametrize(("way", "other"), [("r", "w"), ("w", "r")])
+def test_a_layer_that_holds_one_direction_alone_is_named_by_it(report_of, way, other):
+    quick = row(100, 2.0, way=other)
+    slow, disk = ({**quick, **row(100, wait, way=way), "aqu-sz": 0.2 + wait / 10} for wait in (9.0, 2.2))
+    finding = only(report_of(iostat([{"dm-0": slow, "sda": disk}] * 20), CRYPT, rules=[RULE]))
+    assert f"9 ms per {'read' if way == 'r' else 'write'}" in finding.summary
+    both = {**slow, f"{way}_await": 5.0}
+    assert silent(report_of(iostat([{"dm-0": both, "sda": disk}] * 20), CRYPT, rules=[RULE]))
+
+
 @pytest.mark.parametrize("samples", [1, 2, 3])
 def test_one_sample_of_many_requests_is_enough_without_any_topology(report_of, samples):
     finding = only(report_of(iostat(stack(50.0, 0.2, rate=2560, samples=samples)), rules=[RULE]))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from writers.captures import iostat, sar_d
@@ -64,6 +66,15 @@ def test_small_writes_on_a_stated_raid5_fire(report_of):
     cited = finding.evidence[0]
     assert cited.rows == 20 * 5
     assert any("md0" in quote.text for quote in cited.quotes)
+
+
+def test_members_that_are_partitions_are_seen_on_their_disks(report_of):
+    """iostat shows whole disks, /proc/mdstat the partitions that an installer makes."""
+    stated = re.sub(r"(sd[a-d])\[", r"\g<1>1[", mdstat())
+    assert "sdd1[3]" in stated
+    report = report_of(iostat([SMALL] * 20), stated)
+    assert findings(report)
+    assert report.verdict.state == "trouble"
 
 
 def test_it_is_an_inefficiency_where_nothing_queues(report_of):

@@ -230,3 +230,10 @@ def test_sums_that_vary_clear_it_and_two_samples_do_not(report_of):
     varied = [{"sda": disk(a, 8), "sdb": disk(b, 4)} for a, b in ((30, 20), (40, 45), (20, 60), (50, 30)) * 3]
     assert outcome(report_of(iostat(varied), rules=[RULE])).status == "clear"
     assert outcome(report_of(iostat(varied[:2]), rules=[RULE])).status == "undetermined"
+
+
+def test_one_sum_with_one_number_in_flight_is_not_clear(report_of):
+    samples = [{"sda": disk(a, a / 4), "sdb": disk(60 - a, 15 - a / 4)} for a in (20, 45, 30, 15, 50, 35) * 3]
+    told = outcome(report_of(iostat(samples), rules=[RULE]))
+    assert told.status == "undetermined"
+    assert "one disk alone would tell" in told.reason

@@ -41,6 +41,10 @@ def test_equal_turns_of_fast_and_slow_reads_are_heat(report_of):
 def test_writes_alone_may_fill_a_cache(report_of):
     rows = waves(*(4, 3) * 6, fast=row(900, reads=0), slow=row(400, reads=0))
     (finding,) = found(judged(report_of, rows, FLASH))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "or to empty its cache" in finding.summary
+    uneven = waves(*(4, 3, 5, 3, 3, 3) * 3, fast=row(900, reads=0), slow=row(400, reads=0))
+    (finding,) = found(judged(report_of, uneven, FLASH))
     assert (finding.severity, finding.confidence) == ("notice", "low")
 
 

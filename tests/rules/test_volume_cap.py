@@ -134,6 +134,9 @@ def test_few_samples_of_anything_else_stay_open(run, row, samples):
         ("vda", 111.5, "a rate limit", ""),  # no link is seen behind a hypervisor
         ("vda", 110.05, "a rate limit", "110 MiB/s is a round number"),
         ("sda", 111.5, "the ceiling of its link", "112 MiB/s is the limit of a gigabit network"),
+        ("sda", 257.0, "a rate limit or by its link (SATA-2): 257", ""),
+        ("sda", 513.0, "a rate limit or by its link (SATA-3): 513", ""),
+        ("sda", 437.3, "a rate limit: 437", ""),
         ("vda", 115.8, "a rate limit", ""),  # no number of either unit
         ("vda", 124.0, "a rate limit", "125 MiB/s is the limit of Amazon EBS gp3"),
     ],

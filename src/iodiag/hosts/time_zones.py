@@ -35,9 +35,10 @@ def in_zone(table: Table, tz: str | None) -> Table:
 
 
 def is_mixed(tables: Sequence[Table]) -> bool:
-    """Whether some clocks have a zone and some have none."""
+    """Whether some clocks have a zone and some have none; tables without a time have no clock."""
     is_kept_apart = any("clock" in table for table in tables)
-    return is_kept_apart or len({table["time"].zone is None for table in tables}) > 1
+    clocks = (table["time"] for table in tables)
+    return is_kept_apart or len({one.zone is None for one in clocks if not one.is_unknown().all()}) > 1
 
 
 def unzoned(table: Table) -> Table:

@@ -23,6 +23,7 @@ from iodiag.model.report import (
     MeasuredLatency,
     PhaseSummary,
     Report,
+    Series,
     SourceSummary,
     StateSummary,
     UnparsedLine,
@@ -118,8 +119,11 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=_all(
-            series_for(
-                view, _drawn(view, host.findings, host.states, said.devices), said.finding(host.findings)
+            (
+                *series_for(
+                    view, _drawn(view, host.findings, host.states, said.devices), said.finding(host.findings)
+                ),
+                *host.moved,
             )
             for view, host in zip(hosts, told, strict=True)
         ),
@@ -142,6 +146,7 @@ class _OfHost(NamedTuple):
     events: Sequence[KernelEvent]
     latencies: Sequence[MeasuredLatency]
     activity: Sequence[DeviceActivity]
+    moved: Sequence[Series]
 
 
 def _of_host(
@@ -170,8 +175,9 @@ def _of_host(
         found, options.ignore, aliases, options.names.spellings if options.names else None
     )
     states = state_summaries(view)
+    findings, moved = with_moves(view, with_traffic(view, found))
     return _OfHost(
-        findings=with_moves(view, with_traffic(view, found)),
+        findings=findings,
         ignored=ignored,
         outcomes=outcomes,
         devices=devices,
@@ -181,6 +187,7 @@ def _of_host(
         events=tuple(event_summaries(view)),
         latencies=measured_latencies(view),
         activity=activity(view),
+        moved=moved,
     )
 
 
@@ -193,6 +200,7 @@ def _drawn(
 ) -> list[str]:
     """The devices of the verdict and of findings, those beside the most harmful ones, else the busiest."""
     names = [*named, *(name for finding in findings for name in finding.devices)]
+    names += [move.name for finding in findings for move in finding.moved if move.table == "disk"]
     if findings:
         first = min(findings, key=by_harm)
         members = [member.name for name in first.devices for member in view.topology.members(name)]

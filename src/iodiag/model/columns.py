@@ -102,6 +102,7 @@ LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
     "battery": ("status",),
     "filesystem": ("mountpoint",),
     "nfs_mounts": ("export",),
+    "process": ("process",),
 }
 """Columns of words beside the key, by table; the rows of `interrupts` need both to be told apart."""
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from iodiag.model import columns as registry
+from iodiag.model.capture import EVENTS
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
 from iodiag.model.report import Report
 from iodiag.report import excerpts, wording
@@ -246,8 +247,10 @@ def _moved(finding: Finding) -> Iterator[Section]:
     for move in finding.moved:
         column = registry.find(move.table, move.quantity)
         what = f"{column.meaning} ({column.unit})" if column else wording.column_label(move.quantity)
+        is_event = move.table == EVENTS
+        what += " (events)" if is_event else ""
         where = (
-            Span(move.table.replace("_", " ")),
+            Span("kernel's log" if is_event else move.table.replace("_", " ")),
             *((Span(" "), wording.name(move.name)) if move.name else ()),
         )
         levels = ((Span(wording.number(level)),) for level in (move.beside, move.during))
@@ -259,8 +262,8 @@ def _moved(finding: Finding) -> Iterator[Section]:
 
 
 _NO_CAUSE = (
-    "Medians; elsewhere in the capture no step of these columns is more than a third as large. What moves "
-    "together need not be cause and effect."
+    "Medians; elsewhere in the capture no step of these columns is more than a third as large. Of the "
+    "kernel's log, events of a kind that began then. What moves together need not be cause and effect."
 )
 
 

@@ -86,3 +86,13 @@ def test_what_the_disks_moved_is_what_iotop_calls_actual():
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_samples_with_a_clock_are_kept_and_others_are_not():
+    timed = TIMED + TIMED.replace("15:12:08", "15:12:09").replace("15:12:07", "15:12:08")
+    (block,) = blocks_of(FORMAT, timed)
+    (table,) = (one.rows for one in block.tables if one.family == "process")
+    assert list(table["pid"]) == ["1285", "1285", "all", "all"]
+    assert list(table["clock_s"]) == [54727, 54728, 54727, 54728]
+    assert list(table["write_kb_per_s"]) == [3.99] * 4
+    assert [block.tables for block in blocks_of(FORMAT, RUN)] == [()]

@@ -125,7 +125,7 @@ def test_in_a_whole_capture_it_is_no_section_of_sar():
     capture = iodiag.read(
         io.BytesIO(b"Linux 5.14.0 (db1) \t11/20/2026 \t_x86_64_\t(4 CPU)\n\n" + SAMPLES.encode())
     )
-    assert not capture.tables
+    assert set(capture.tables) == {"process"}
     assert [fact.values.get("process") for fact in capture.evidence] == [None, "dd", "mysqld"]
     assert not capture.unparsed
 
@@ -214,3 +214,27 @@ def test_the_length_of_a_sample_is_told_by_the_clocks_of_headers_and_rows():
         .replace("03:11:56", "03:11:59")
     )
     assert facts_of(two)[1][0]["interval_s"] == 2
+
+
+def test_each_sample_is_kept_with_its_sums_and_its_clock_over_midnight_and_without_any_process():
+    text = """\
+11:59:58 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+11:59:59 PM     0       410      4.00     12.00      0.00       0  cron
+
+11:59:59 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+
+12:00:00 AM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+12:00:01 AM     0       410      2.00     -1.00      0.00       0  cron
+12:00:01 AM   112      2871      6.00      1.00      0.00       0  mysqld
+
+12:00:00 AM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+12:00:01 AM   112      2871    3.00    2.00    0.00    0.00    5.00     1  mysqld
+"""
+    table = iodiag.read(io.BytesIO(text.encode()), name="c.txt").tables["process"]
+    sums = table[table["pid"] == "all"]
+    assert list(sums["clock_s"]) == [86399, 86400, 86401]
+    assert list(sums["read_kb_per_s"]) == [4, 0, 8]
+    assert list(sums["cpu_pct"]) == [0, 0, 5]
+    assert table["time"].isna().all()
+    assert list(table.loc[table["process"] == "cron", "write_kb_per_s"].fillna(-1)) == [12, -1]
+    assert list(table["line"]) == [2, 7, 8, 11, 2, 6, 7]

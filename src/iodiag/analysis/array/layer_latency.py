@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,7 +50,8 @@ class Bounds:
 class Layer:
     """A stacked device and its samples (`rows`) in which it took longer than the disks below.
 
-    `below_ms` is what the slowest of the disks took meanwhile. `error` is the relative error of the ratio by
+    `below_ms` is what the slowest of the disks took meanwhile. `way` is "read" or "write" where these
+    alone take longer: then latencies and requests are theirs. `error` is the relative error of the ratio by
     the requests counted above and below. `is_equal` says that both carry the same requests and bytes,
     `is_stated` that an input names the disks, `missing` are those of them without samples.
     """
@@ -66,6 +68,7 @@ class Layer:
     is_stated: bool
     are_together: bool
     missing: tuple[str, ...]
+    way: str = ""
 
     @property
     def ratio(self) -> float:
@@ -138,6 +141,20 @@ def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:
     )
 
 
+class _Seen(NamedTuple):
+    """Requests of a direction ("": of both) by sample: latency above, of the slowest disk below, how many.
+
+    `is_full` where a disk below is full, `is_slow` where the layer is, of the samples that count.
+    """
+
+    way: str
+    latency: Floats
+    slowest: Floats
+    weights: Floats
+    is_full: Mask
+    is_slow: Mask
+
+
 def _layer(
     upper: DeviceSeries,
     below: tuple[DeviceSeries, ...],
@@ -145,60 +162,76 @@ def _layer(
     is_stated: bool,
     bounds: Bounds,
 ) -> Layer | str:
-    samples = upper.samples
-    keys = report_keys(samples)
+    keys = report_keys(upper.samples)
     parts = [first_row_per_report(series) for series in below]
     are_together = any(bool(np.isin(keys, report_keys(part)).any()) for part in parts)
     is_equal = are_together and _are_equal(upper, below)
-    latency = samples.floats("latency_ms")
-    slowest, is_full, is_calm = _below(keys, parts, are_together)
-    weights = np.nan_to_num(events_per_sample(samples) + np.nan_to_num(samples.floats("depth")))
-    weights = np.where(np.nan_to_num(samples.floats("ios_per_s")) > 0, weights, 0)
-    ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
-    is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
-    if not is_equal:
-        is_slow &= is_calm
-    chosen = _lasting(upper, is_slow, weights)
-    if not chosen.any():
-        return _why_not(latency, slowest, weights, is_full, bounds)
-    rows, own = samples[chosen], weights[chosen]
+    # of requests that are split, merged or amplified on the way a direction tells nothing by itself
+    ways = ("", "read", "write") if is_equal else ("",)
+    seen = [_seen(upper, parts, way, bounds, is_equal=is_equal, are_together=are_together) for way in ways]
+    one = next((one for one in seen if one.is_slow.any()), None)
+    if one is None:
+        return _why_not(seen[0], bounds)
+    chosen, own = one.is_slow, one.weights[one.is_slow]
     below_rows = [part[np.isin(report_keys(part), keys[chosen])] if are_together else part for part in parts]
-    requests, others = float(own.sum()), sum(float(np.nansum(events_per_sample(part))) for part in below_rows)
+    counts = (float(np.nansum(events_per_sample(part, _rate(one.way)))) for part in below_rows)
+    requests = float(own.sum())
     return Layer(
         upper=upper,
         below=below,
-        rows=rows,
+        rows=upper.samples[chosen],
         below_rows=tuple(part for part in below_rows if len(part)),
-        latency_ms=float((latency[chosen] * own).sum() / own.sum()),
-        below_ms=float((slowest[chosen] * own).sum() / own.sum()),
+        latency_ms=float((one.latency[chosen] * own).sum() / own.sum()),
+        below_ms=float((one.slowest[chosen] * own).sum() / own.sum()),
         requests=requests,
-        error=relative_error(requests) + min(relative_error(others), 0.5),
+        error=relative_error(requests) + min(relative_error(sum(counts)), 0.5),
         is_equal=is_equal,
         is_stated=is_stated,
         are_together=are_together,
         missing=missing,
+        way=one.way,
     )
 
 
-def _why_not(latency: Floats, slowest: Floats, weights: Floats, is_full: Mask, bounds: Bounds) -> str:
+def _rate(way: str) -> str:
+    return f"{way}s_per_s" if way else "ios_per_s"
+
+
+def _seen(
+    upper: DeviceSeries, parts: list[Table], way: str, bounds: Bounds, *, is_equal: bool, are_together: bool
+) -> _Seen:
+    samples = upper.samples
+    latency = samples.floats(f"{way}_await_ms" if way else "latency_ms")
+    slowest, is_full, is_calm = _below(report_keys(samples), parts, are_together, way)
+    # a sample that completed nothing counts by what is in flight
+    weights = events_per_sample(samples, _rate(way)) + (0 if way else np.nan_to_num(samples.floats("depth")))
+    weights = np.where(np.nan_to_num(samples.floats(_rate(way))) > 0, np.nan_to_num(weights), 0)
+    ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
+    is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
+    if not is_equal:
+        is_slow &= is_calm
+    return _Seen(way, latency, slowest, weights, is_full, _lasting(upper, is_slow, weights))
+
+
+def _why_not(seen: _Seen, bounds: Bounds) -> str:
     """Why a device that is no slow layer may be one all the same; empty where it is not slower at all."""
-    served = weights > 0
-    own, below = ((data[served] * weights[served]).sum() for data in (latency, slowest))
-    if not own >= bounds.ratio * below or own - below < bounds.added_ms * weights[served].sum():
+    served = seen.weights > 0
+    own, below = ((data[served] * seen.weights[served]).sum() for data in (seen.latency, seen.slowest))
+    if not own >= bounds.ratio * below or own - below < bounds.added_ms * seen.weights[served].sum():
         return ""
-    if is_full[served].any():
+    if seen.is_full[served].any():
         return "slower than the disks below it, but one of them is full: requests wait for a free slot"
     return (
         "slower than the disks below it, but not for most requests, or these are split and merged on the way"
     )
 
 
-def _below(keys: Keys, parts: list[Table], are_together: bool) -> tuple[Floats, Mask, Mask]:
+def _below(keys: Keys, parts: list[Table], are_together: bool, way: str) -> tuple[Floats, Mask, Mask]:
     """Per report: the latency of the slowest disk, whether one is full, whether all are calm."""
     slowest = np.zeros(len(keys))
     is_full, is_calm = np.zeros(len(keys), dtype=np.bool_), np.ones(len(keys), dtype=np.bool_)
     for part in parts:
-        longest = _longest(part)
+        longest = _longest(part, way)
         util, depth = part.floats("util"), part.floats("depth")
         full = np.asarray((util >= _FULL_UTIL) & ~(depth < _FULL_DEPTH))
         calm = ~(util >= _CALM_UTIL)
@@ -214,11 +247,13 @@ def _below(keys: Keys, parts: list[Table], are_together: bool) -> tuple[Floats, 
     return slowest, is_full, is_calm
 
 
-def _longest(part: Table) -> Floats:
-    """The longest mean latency of a disk's requests, of either direction, with the flushes of writes."""
-    found = part.floats("latency_ms")
-    for way in ("read", "write"):
-        found = np.fmax(found, part.floats(f"{way}_await_ms"))
+def _longest(part: Table, way: str) -> Floats:
+    """The longest mean latency of a disk's requests, of a direction or either, with the flushes of writes."""
+    found = part.floats("latency_ms") if not way else np.zeros(len(part))
+    for each in (way,) if way else ("read", "write"):
+        found = np.fmax(found, part.floats(f"{each}_await_ms"))
+    if way == "read":
+        return np.nan_to_num(found)
     flushes, writes = part.floats("flushes_per_s"), part.floats("writes_per_s")
     share = np.minimum(np.nan_to_num(flushes) / np.maximum(np.nan_to_num(writes), 1e-9), 1)
     # a write may be preceded by a flush and followed by another

@@ -62,8 +62,10 @@ class Ceiling:
 
 def ceiling(
     disks: list[DeviceSeries], column: str, within: float, vary: float, deeper: float, most: float
-) -> Ceiling | None:
+) -> Ceiling | str:
     """The sum of a column that disks keep to (± `within`) in the share `most` of the samples that they share.
+
+    Else why it may be one all the same, "" where it is none.
 
     Few requests per sample are known less exactly: up to twice `within`, as far as they are counted to 1/√n.
     One disk's share must vary by `vary` of the sum, and the requests in flight by a factor of `deeper`: a
@@ -76,7 +78,7 @@ def ceiling(
     takes_part = rates >= _SHARE * np.maximum(total, 1e-9)
     is_shared = (takes_part.sum(axis=0) >= 2) & (total > 0)
     if is_shared.sum() < 5:
-        return None
+        return ""
     counted = _matrix(parts, reports, "ios_per_s").sum(axis=0) * median(weighted.seconds_or_one(parts[0]))
     within = max(within, min(relative_error(median(counted[is_shared])), 2 * within))
     level = _level(total[is_shared], within)
@@ -85,14 +87,16 @@ def ceiling(
     eased = np.minimum(total, (total + np.concatenate((total[:1], total[:-1]))) / 2)
     is_above = eased > (1 + within) * level
     if is_flat.sum() < most * is_shared.sum() or is_above.sum() > _EXCEEDED * len(reports):
-        return None
+        return ""
     members = np.flatnonzero(takes_part[:, is_flat].any(axis=1))
     shares = rates[members][:, is_flat] / total[is_flat]
     low, high = np.array([low_and_high(share) for share in shares]).T
     depths = low_and_high(depth[:, is_flat].sum(axis=0))
     widest = int(np.argmax(high - low))
-    if (high - low)[widest] < vary or not depths[1] >= deeper * depths[0] > 0:
-        return None
+    if (high - low)[widest] < vary:
+        return ""
+    if not depths[1] >= deeper * depths[0] > 0:
+        return "the disks add up to one value, but what is in flight stays, too: one disk alone would tell"
     chosen = [part[np.isin(report_keys(part), reports[is_flat])] for part in (parts[n] for n in members)]
     return Ceiling(
         disks=tuple(disks[n] for n in members),

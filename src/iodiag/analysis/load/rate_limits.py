@@ -24,6 +24,9 @@ NEAR = 0.025
 ABOVE = 0.005
 """More than 0.5 % above a limit no plateau is held by it: that far the lengths of samples are rounded."""
 
+OF_LINK = 0.07
+"""Data sheets of disks on one kind of link differ by as much."""
+
 ROUND = 0.01
 """A plateau within 1 % of a round number is near it: one in eight is by chance. Within half of that where
 megabytes are counted by thousands: as a second unit it makes chance likelier."""
@@ -76,6 +79,12 @@ def near(value: float, quantity: Quantity) -> Cap | None:
     over = math.log(value) - logarithms
     is_near = (over >= math.log(1 - NEAR)) & (over <= math.log(1 + ABOVE))
     return caps[int(np.where(is_near, np.abs(over), np.inf).argmin())] if is_near.any() else None
+
+
+def link_near(kb_per_s: float) -> Cap | None:
+    """The link that carries hardly more than a rate: how much exactly depends on the adapter."""
+    links = (cap for cap in published()[1] if cap.is_link)
+    return next((cap for cap in links if 1 - OF_LINK <= kb_per_s / cap.value <= 1 + ROUND), None)
 
 
 @cache

@@ -46,6 +46,9 @@ STANDS_OUT = 3.0
 MOST_TOUCHED = 0.25
 """Share of a moved stretch that may lie in the samples asked about: medians do not see it (judgement)."""
 
+MOSTLY, EDGE = 0.8, 3
+"""Share of the samples, and samples in which an edge lies, give or take one (judgement)."""
+
 MOST_SIZE = 1000.0
 """What stands for a step of a column that is still at all other places."""
 
@@ -100,7 +103,9 @@ def coincident_steps(columns: Floats, hit: Mask) -> list[Step]:
     ):  # of still columns no scatter says how rare a step is
         moments = unseen + sum(_has_moment(row, least, shifts, footprint) for row in there[kind & ~is_step])
         if moments / places > FALSE * (is_step & kind).sum():
-            is_step &= ~kind
+            is_bound = kind & is_step & is_still & _share_edges(data, here, hit)
+            is_rare = moments * _edges_by_chance(hit) <= FALSE * is_bound.sum()
+            is_step &= ~kind | (is_bound & is_rare)
     return sorted(
         (
             Step(
@@ -113,6 +118,20 @@ def coincident_steps(columns: Floats, hit: Mask) -> list[Step]:
         ),
         key=lambda step: -abs(step.size),
     )
+
+
+def _share_edges(data: Floats, steps: Floats, hit: Mask) -> Mask:
+    """Which columns are away from rest in the samples, and nowhere else, give or take one at each edge."""
+    is_away = np.abs(data - np.median(data, axis=1)[:, None]) > np.abs(steps)[:, None] / 2
+    beside = np.convolve(hit, np.ones(3), "same")
+    inner = beside == 3 if (beside == 3).any() else hit
+    return np.asarray(~is_away[:, beside == 0].any(axis=1) & (is_away[:, inner].mean(axis=1) >= MOSTLY))
+
+
+def _edges_by_chance(hit: Mask) -> float:
+    """How often a burst begins and ends with the samples, if it may begin anywhere and be of any length."""
+    runs = int((np.diff(hit, prepend=False) & hit).sum())
+    return EDGE / len(hit) * min(1.0, EDGE * runs / float(hit.sum()))
 
 
 def _stretches(hit: Mask) -> list[_Stretch]:

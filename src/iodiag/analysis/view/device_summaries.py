@@ -48,7 +48,7 @@ _TYPICAL = (
 )
 """Columns of which the first chart may show a number beside each line."""
 
-_HOST_COLUMNS = {
+HOST_COLUMNS = {
     "cpu": ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct"),
     "queue": ("run_queue", "blocked"),
     "swapping": ("swap_in_kb_per_s", "swap_out_kb_per_s"),
@@ -105,17 +105,17 @@ def series_for(view: View, devices: Iterable[str], lead: Finding | None = None) 
     for name in dict.fromkeys(devices):
         found = view.series(name)
         if found is not None:
-            drawn = _series(view, name, found.samples, _SERIES_COLUMNS)
+            drawn = drawn_series(view, name, found.samples, _SERIES_COLUMNS)
             result.append(replace(drawn, typical=_typical(found.samples, about)))
     if (mounts := view.samples("nfs_mounts")) is not None:
         ranked = sorted(by_text(mounts, "mount"), key=lambda named: -_waited(named[1]))
-        result += [_series(view, name, rows, _NFS_COLUMNS) for name, rows in ranked[:MOST_MOUNTS]]
-    for name, columns in _HOST_COLUMNS.items():
+        result += [drawn_series(view, name, rows, _NFS_COLUMNS) for name, rows in ranked[:MOST_MOUNTS]]
+    for name, columns in HOST_COLUMNS.items():
         table = view.samples(name)
         if table is not None:
             rows = table[np.asarray(table["cpu"] == "all")] if name == "cpu" else table
             if any(column in rows for column in columns):
-                result.append(_series(view, name, rows, columns))
+                result.append(drawn_series(view, name, rows, columns))
     return tuple(result)
 
 
@@ -149,9 +149,9 @@ def _waited(mount: Table) -> float:
     return float(sum(np.nansum(latency * rate) for latency, rate in ways)) / 1000
 
 
-def _series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> Series:
+def drawn_series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> Series:
     """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
-    places = _places(samples)
+    places = _places(samples, columns)
     moments = samples["time"][places]
     times = () if moments.is_unknown().any() else tuple(moments.seconds().tolist())
     return Series(
@@ -172,15 +172,14 @@ def _drawn(samples: Table, column: str) -> Floats:
     return np.where((values == 0) & (samples.floats(rate) == 0), np.nan, values)
 
 
-def _places(samples: Table) -> Places:
+def _places(samples: Table, columns: tuple[str, ...]) -> Places:
     """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
     count = len(samples)
     if count <= MOST_POINTS:
         return np.arange(count)
-    leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
+    leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT] or [c for c in columns if c in samples][:1]
     width = -(-count // (MOST_POINTS // (2 * max(1, len(leads)))))
     is_kept = np.zeros(count, dtype=np.bool_)
-    is_kept[::width] = not leads
     for lead in leads:
         values = samples.floats(lead)
         is_unknown = np.isnan(values)

@@ -99,9 +99,13 @@ def infer(samples: Table, topology: DeviceTopology) -> tuple[Device, ...]:
 
 
 def _partitions(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
-    """Partitions of disks that are listed themselves, which the kernel names after their disk."""
+    """Partitions of disks that are listed themselves, which the kernel names after their disk.
+
+    Those that an input names as members are not listed where iostat shows whole disks, as it does by default.
+    """
     listed = set(names)
-    for name in names:
+    stated = (member for device in topology for member in device.members)
+    for name in dict.fromkeys([*names, *stated]):
         device, whole = topology.find(name), whole_of(name, listed)
         if whole is not None and not (device and device.members):
             yield Device(name, kind="partition", members=(whole,), provenance={"members": "its name"})

@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
+from iodiag.formats import clock as _clock
 from iodiag.formats.context._common import Values, fact
+from iodiag.formats.front_columns import columns_of, front_columns
 from iodiag.formats.types import Line
-from iodiag.model.capture import Fact
+from iodiag.model.capture import Fact, SampleTable
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
+from iodiag.table.times import Times
 
 _TOP = 5
 _LONGEST_NAME = 15
@@ -58,6 +65,45 @@ class Measure(NamedTuple):
 
     def say(self, value: float) -> str:
         return f"{value:.{0 if value >= 100 else 1}f} kB{'/s' if self.is_rate else ''}"
+
+
+class Row(NamedTuple):
+    """What a process did in one sample, counted from 0: numbers by column."""
+
+    line: int
+    sample: int
+    pid: str
+    process: str
+    numbers: dict[str, float]
+
+
+def process_table(rows: list[Row], ends: Sequence[tuple[int, float]], source: str) -> Iterator[SampleTable]:
+    """The samples of processes as a table; none where they have no clock.
+
+    Each has a row of the sums over all processes (pid `all`), where none of them did anything, too.
+    `ends` are the lines where the samples begin, and when each ends: in seconds since 1970, or of a day whose
+    date the tool does not print.
+    """
+    clocks = np.array([end for _, end in ends], dtype=np.float64)
+    if not rows or np.isnan(clocks).any():
+        return
+    is_dated = bool((clocks >= 2 * _clock.DAY_S).all())
+    clocks = clocks if is_dated else _clock.unroll_midnight(clocks)
+    sums = [dict.fromkeys([name for row in rows for name in row.numbers], 0.0) for _ in ends]
+    for row in rows:
+        for name, value in row.numbers.items():
+            sums[row.sample][name] += value
+    rows = [*rows, *(Row(line, at, "all", "", sums[at]) for at, (line, _) in enumerate(ends))]
+    of_sample = np.array([row.sample for row in rows], dtype=np.int64)
+    shown = clocks[of_sample]
+    times = Times.of(shown if is_dated else np.full(len(rows), np.nan), is_moment=is_dated)
+    lengths = np.diff(clocks, prepend=np.nan)[of_sample]
+    data = front_columns(source, [row.line for row in rows], "", times, lengths, report=of_sample)
+    data["pid"] = Texts.of(row.pid for row in rows)
+    data["process"] = Texts.of(row.process for row in rows)
+    data["clock_s"] = np.where(is_dated, np.nan, shown)
+    data |= columns_of([row.numbers for row in rows])
+    yield SampleTable("process", Table.of_columns(data, len(rows)))
 
 
 def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:

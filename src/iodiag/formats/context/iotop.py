@@ -8,12 +8,14 @@ processes, Actual is what the disks did.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from iodiag.formats import clock as _clock
 from iodiag.formats.context._common import fact, solid
-from iodiag.formats.context._process_io import Measure, Process, facts_of, program
+from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.units import HUMAN_BYTES
@@ -47,12 +49,17 @@ _ROW = (
 
 @dataclass
 class _Listing:
-    """What the lines of a run hold: samples with the processes in each, who they are, what disks moved."""
+    """What the lines of a run hold: samples with the processes in each, who they are, what disks moved.
+
+    `ends` are the lines where the samples begin and their clocks, NaN without -t.
+    """
 
     number_name: str = "pid"
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)
+    ends: list[tuple[int, float]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     processes: dict[str, Process] = field(default_factory=dict)
 
 
@@ -64,6 +71,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if summary := re.fullmatch(_SUMMARY, text):
             if summary["scope"] == "Total":
                 listing.samples.append({})
+                seconds = _clock.parse_time(summary["clock"] or "")
+                listing.ends.append((line.number, math.nan if seconds is None else seconds))
             else:
                 listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
         elif header := re.fullmatch(_HEADER, text):
@@ -80,7 +89,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
     facts = [*facts_of("iotop", processes, measure, source), *_of_disks(listing, measure, source)]
-    return ContextBlock(used, facts=tuple(facts), layout="iotop -b")
+    tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
+    return ContextBlock(used, facts=tuple(facts), tables=tuple(tables), layout="iotop -b")
 
 
 def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
@@ -104,7 +114,10 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     listing.is_rate = bool(row["write_rate"])
     process = listing.processes.setdefault(key, Process(name, row["number"], line, line))
     process.last = line
-    listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
+    read, written = listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
+    if listing.ends:
+        moved = {"read_kb_per_s": read, "write_kb_per_s": written}
+        listing.rows.append(Row(line.number, len(listing.ends) - 1, row["number"], name, moved))
 
 
 def _kb(row: re.Match[str], direction: str) -> float:

@@ -14,12 +14,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from iodiag.formats.clock import parse_time
+from iodiag.formats import clock as _clock
 from iodiag.formats.context._common import json_object, parse_number, size_kb, solid
-from iodiag.formats.context._process_io import Measure, Process, facts_of, program
+from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _EXAMPLE = """\
@@ -36,6 +37,9 @@ _HEADER = (
     r"(?P<words>(?:(?:UID|USER)\s+)?(?:PID|TGID\s+TID)\s[^a-z]{0,3}\S.{0,300}\sCommand)\s*"
 )
 _ROW = rf"{_LEAD}(?P<rest>\S.*)"
+_COLUMNS = {"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "%CPU": "cpu_pct"}
+"""The columns of the table of processes by the words of a header."""
+
 _NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
 
@@ -44,7 +48,6 @@ class _Header(NamedTuple):
 
     places: dict[str, int]
     width: int
-    lead: str
 
     @property
     def has_io(self) -> bool:
@@ -53,14 +56,27 @@ class _Header(NamedTuple):
 
 @dataclass
 class _Listing:
-    """The processes of all rows, by number and name."""
+    """The processes of all rows, by number and name.
+
+    `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
+    `shown` the clocks as they are printed: that of a header is when its sample began.
+    """
 
     samples: dict[str, Process] = field(default_factory=dict)
     averages: dict[str, Process] = field(default_factory=dict)
     tables: int = 0
     clocks: set[tuple[int, str]] = field(default_factory=set)
-    lengths: list[float] = field(default_factory=list)
-    latest: float | None = None
+    rows: list[Row] = field(default_factory=list)
+    ends: list[tuple[int, float]] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    def take_clock(self, clock: str, line: Line, *, is_header: bool) -> None:
+        """The clock of a row ends its sample; that of a header the one before, which may have no row."""
+        if clock in self.shown[-2:] and (is_header or self.ends):
+            return
+        if self.shown or not is_header:
+            self.ends.append((line.number, _seconds(clock)))
+        self.shown.append(clock)
 
     @property
     def reports(self) -> int:
@@ -70,14 +86,14 @@ class _Listing:
     @property
     def interval_s(self) -> float:
         """The usual length of a sample, by the clocks of headers and rows; NaN where these do not tell."""
-        return median(self.lengths) if self.lengths else math.nan
+        lengths = [after - before for before, after in pairwise(map(_seconds, self.shown)) if after > before]
+        return median(lengths) if lengths else math.nan
 
-    def reach(self, lead: str) -> None:
-        """Note the clock of a header or of a row."""
-        now = parse_time(lead)
-        if now is not None and self.latest is not None and now > self.latest:
-            self.lengths.append(now - self.latest)
-        self.latest = now
+
+def _seconds(clock: str) -> float:
+    """The seconds of a clock since midnight or 1970; NaN of none."""
+    seconds = float(clock) if clock.isdigit() else _clock.parse_time(clock)
+    return math.nan if seconds is None else seconds
 
 
 _JSON = r'"sysstat"\s*:\s*\{'
@@ -92,12 +108,12 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     listing = _Listing()
     used, has_io = 0, False
     for at, line in solid(lines):
-        found, is_average = _header(line.text)
+        found, clock, is_average = _header(line.text)
         if found is not None:
             header, has_io = found, has_io or found.has_io
-            if found.lead and not is_average:
-                listing.reach(found.lead)
             listing.tables += found.has_io and not is_average
+            if clock and not is_average:
+                listing.take_clock(clock, line, is_header=True)
         elif header is None or not _take(listing, header, line):
             break
         used = at
@@ -110,7 +126,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         listing.reports, _basis(listing), lines[0], lines[used - 1], interval_s=listing.interval_s
     )
     facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
-    return ContextBlock(used, facts=facts, layout="pidstat -d" if has_io else "pidstat")
+    tables = tuple(process_table(listing.rows, listing.ends, source))
+    return ContextBlock(used, facts=facts, tables=tables, layout="pidstat -d" if has_io else "pidstat")
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -166,14 +183,14 @@ def _basis(listing: _Listing) -> str:
     return "one sample, or the mean since boot where pidstat ran without an interval"
 
 
-def _header(text: str) -> tuple[_Header | None, bool]:
-    """The header that a line is, and whether averages follow it."""
+def _header(text: str) -> tuple[_Header | None, str, bool]:
+    """The header that a line is, the clock in front of it, and whether averages follow it."""
     match = re.fullmatch(_HEADER, text) if len(text) <= 500 else None
     if match is None:
-        return None, False
-    words = match["words"].split()
-    header = _Header({word: place for place, word in enumerate(words)}, len(words) - 1, match["lead"] or "")
-    return header, bool(match["lead"]) and not match["lead"][0].isdigit()
+        return None, "", False
+    words, clock = match["words"].split(), match["lead"] or ""
+    header = _Header({word: place for place, word in enumerate(words)}, len(words) - 1)
+    return header, clock, bool(clock) and not clock[0].isdigit()
 
 
 def _take(listing: _Listing, header: _Header, line: Line) -> bool:
@@ -186,11 +203,19 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     if not all(re.fullmatch(_NUMBER, cell) for cell in cells[is_named : header.width]):
         return False
     pid = cells[header.places.get("PID", header.places.get("TGID", 0))]
-    if pid == "-" or not header.has_io:
-        return True  # a thread's row, or another table's
     is_average = not match["lead"][0].isdigit()
-    target = listing.averages if is_average else listing.samples
+    if pid == "-":
+        return True  # a thread's row
     name = program(cells[header.width])
+    if not is_average:
+        listing.take_clock(match["lead"], line, is_header=False)
+        named = ((_COLUMNS[word], at) for word, at in header.places.items() if word in _COLUMNS)
+        each = ((column, size_kb(cells[at].rstrip("%"), "K")) for column, at in named)
+        numbers = {column: value for column, value in each if value is not None}
+        listing.rows.append(Row(line.number, len(listing.ends) - 1, pid, name, numbers))
+    if not header.has_io:
+        return True
+    target = listing.averages if is_average else listing.samples
     process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
     # -1.00, which pidstat prints where it may not look, is no size
     read, write = (size_kb(cells[header.places[word]], "K") for word in ("kB_rd/s", "kB_wr/s"))
@@ -198,7 +223,6 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     process.add(line, read, write, delay)
     if not is_average:
         listing.clocks.add((listing.tables, match["lead"]))
-        listing.reach(match["lead"])
     return True
 
 
@@ -217,5 +241,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^{_HEADER}$|{_JSON}"),
     read=_read,
     releases="sysstat 8.1 to 12.8; JSON by its manual page alone",
-    not_read="rows of threads; the tables of CPU, memory, stacks and switches",
+    not_read="rows of threads; the tables of memory, stacks and switches; of CPU time but the sum",
 )

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timezone, tzinfo
-from itertools import pairwise
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 from iodiag.model.finding import Finding
@@ -160,12 +160,11 @@ def moved(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
     directions = {total: parts for _, parts, total in _DEVICE_PANELS}
     found = []
     for move in finding.moved:
-        of = (
-            one for one in known if one.name == move.name or (not move.name and move.quantity in one.columns)
-        )
-        one = next(of, None)
-        values = total_of(one, move.quantity, directions.get(move.quantity, {})) if one is not None else ()
-        if one is not None and any(map(is_drawable, values)):
+        parts = directions.get(move.quantity, {})
+        names = (f"{move.table} {move.name}".strip(), move.name or move.table)
+        of = [one for one in known if one.name in names or not move.name]
+        drawn = ((one, total_of(one, move.quantity, parts)) for one in of)
+        for one, values in islice(((one, y) for one, y in drawn if any(map(is_drawable, y))), 1):
             title = next(_title(move.quantity), wording.column_label(move.quantity))
             found.append((one, title, move.name or move.table, values))
     found = found[:most]

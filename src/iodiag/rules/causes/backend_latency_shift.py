@@ -8,7 +8,7 @@ asked for no more, with few in flight, where that average was no spindle's.
 
 Why it matters: on shared storage it is the first sign of a neighbour, a failed path or a rebuild out of
 sight; on a disk of one's own, of ageing. Where a layout has one latency for reads and writes, it is all that
-shows of a write cache that is lost.
+shows of a write cache that is lost: there a smaller step counts that is many standard errors.
 
 When it is wrong: locality is not recorded, so that a scan that turned into seeks looks the same. An
 emptied burst bucket and a rebuild have rules of their own. One capture cannot tell a step from the
@@ -41,11 +41,12 @@ from iodiag.analysis.states.service_times import (
     events_per_sample,
     is_felt,
     is_worth_reporting,
+    relative_error,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table, stacked
+from iodiag.table.table import Floats, Table, stacked
 
 LIKE_SIZE, LIKE_BYTES = 1.5, 0.2
 """How far sizes (ratio) and shares of read bytes may lie from the usual: what a steady mix scatters by."""
@@ -86,7 +87,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if len(slower) >= 2 and series.name in slower:
             continue
         rows = _alike(series.loaded)
-        least = int(limits.samples)
+        least = int(limits.samples if _are_told_apart(rows) else limits.fewest)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
             yield _finding(series, step)
@@ -194,9 +195,8 @@ def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
     """The place that splits the samples best, if the latency steps up there and the load does not."""
     costs = np.log(rows.floats("latency_ms"))
     at = split(costs, least)
-    middles = median(costs[:at]), median(costs[at:])
-    apart = np.abs(np.concatenate([costs[:at] - middles[0], costs[at:] - middles[1]]))
-    if middles[1] - middles[0] < max(math.log(limits.ratio), limits.scatter * 1.4826 * median(apart)):
+    ratio = _least_ratio(rows, costs[:at], costs[at:], limits)
+    if median(costs[at:]) - median(costs[:at]) < math.log(ratio):
         return None
     sides = before, after = rows[:at], rows[at:]
     first, last = (weighted.mean(side, "busy_depth") for side in sides)
@@ -206,11 +206,35 @@ def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
     step = LatencyStep(before, after, (_latency(before), _latency(after)), (first, last), is_while_busy)
     size = ratio_of(before, after, "kb_per_s") / ratio_of(before, after, "ios_per_s")
     is_like = max(size, 1 / size) <= SAME_SIZE and mix_of(before, after).is_like
-    is_no_more = ratio_of(before, after, "ios_per_s") <= limits.growth
+    chance = 2 * math.hypot(*(relative_error(float(events_per_sample(side).sum())) for side in sides))
+    rate = ratio_of(before, after, "ios_per_s")
+    # a small step counts at an equal rate alone: a client that slows down by itself sends less, too
+    lowest = 0.0 if step.ratio >= limits.ratio else 1 / limits.growth - chance
+    is_no_more = lowest <= rate <= limits.growth + chance
     # what did as much with time to spare is not at its limit: then the queue follows from the latency
     had_time = weighted.mean(before, "depth") < 1 or (is_while_busy and weighted.mean(before, "util") < FULL)
     is_no_deeper = last <= limits.depth * first or had_time
-    return step if is_like and is_no_more and is_no_deeper and step.ratio >= limits.ratio else None
+    return step if is_like and is_no_more and is_no_deeper and step.ratio >= ratio else None
+
+
+def _are_told_apart(rows: Table) -> bool:
+    """Whether reads and writes have a latency each."""
+    return rows.has("write_await_ms") or rows.has("read_await_ms")
+
+
+def _least_ratio(rows: Table, before: Floats, after: Floats, limits: Limits) -> float:
+    """The step in latency that counts: by the logarithms of the samples on either side.
+
+    One latency for reads and writes hides what a part of them lost: a step is less, of many standard
+    errors.
+    """
+    apart = np.abs(np.concatenate([before - median(before), after - median(after)]))
+    clear = max(limits.ratio, math.exp(limits.scatter * 1.4826 * median(apart)))
+    if _are_told_apart(rows):
+        return clear
+    spread = math.sqrt((before.var() * len(before) + after.var() * len(after)) / (len(rows) - 2))
+    error = spread * math.sqrt(1 / len(before) + 1 / len(after))
+    return min(clear, max(limits.hidden, math.exp(limits.errors * error)))
 
 
 def _latency(rows: Table) -> float:
@@ -244,9 +268,8 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     text = "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart
     told = "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} "
     told += "at once while busy" if step.is_while_busy else "in flight on average"
-    is_told_apart = rows.has("write_await_ms") or rows.has("read_await_ms")
     mixed = "whether reads, writes or both are slower (a write cache that is lost slows writes alone): the "
-    mixed += "capture has one latency for both"
+    mixed += "capture has one latency for both; iostat -x with r_await and w_await would settle it"
     return RULE.finding(
         severity="notice" if is_worth_reporting(series, *step.latencies, step.after) else "info",
         confidence="low",
@@ -260,7 +283,7 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
         refutes=("requests that turned from sequential to random, or came in shorter bursts, from then on",),
         cannot_know=(
             "what stands behind the device: a neighbour, a path, a rebuild or wear",
-            *(() if is_told_apart else (mixed,)),
+            *(() if _are_told_apart(rows) else (mixed,)),
         ),
     )
 
@@ -279,6 +302,15 @@ RULE = Rule(
         "ratio": Threshold(
             1.75, "x", "latency after over before", "half of the requests writes that lose a cache: 1.85"
         ),
+        "hidden": Threshold(
+            1.3, "x", "the same where reads and writes have one latency", "a quarter of them writes: 1.33"
+        ),
+        "errors": Threshold(
+            4.5,
+            "standard errors",
+            "that such a step exceeds",
+            "one chance in 300 at the best place of 14 samples",
+        ),
         "scatter": Threshold(
             3, "deviations", "of the samples that a step exceeds", "judgement: three are no noise"
         ),
@@ -289,6 +321,7 @@ RULE = Rule(
             1.3, "x", "most that the requests at a time may have grown", "judgement: as for the rate"
         ),
         "samples": Threshold(5, "samples", "on either side", "judgement: a level, not a spike"),
+        "fewest": Threshold(4, "samples", "the same of one latency", "the standard error has the rest"),
         "times": Threshold(3, "x", "latency over the average since boot", "Percona 2014, as for overload"),
         "few": Threshold(
             4, "requests", "in flight while busy that are no queue", "as true-saturation has it"

@@ -5,6 +5,8 @@ queue does not shrink, requests keep their size and mix, and each takes at least
 
 Why it matters: the fast half of a test (or of the morning) is not what the volume sustains.
 
+Where the rate comes back and stays without a pause, there is no bucket: it fills while less is asked.
+
 When it is wrong: a solid-state disk whose write cache is full, one that throttles for heat, or a noisy
 neighbour step down as well; they seldom are as flat. A spinning disk that goes from one region of
 work to another does the same and is left out.
@@ -70,13 +72,25 @@ def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
         step
         for part in by_stream(samples)
         for quantity in QUANTITIES
-        if (step := rate_step(part, quantity, int(limits.least_samples))) and _is_step(step, limits)
+        if (step := rate_step(part, quantity, int(limits.least_samples)))
+        and _is_step(step, limits)
+        and not _comes_back(part, step, limits)
     ]
     return max(steps, key=_lasts, default=None)
 
 
 def _lasts(step: RateStep) -> bool:
     return is_sustained(step.before) and is_sustained(step.after)
+
+
+def _comes_back(part: Table, step: RateStep, limits: Limits) -> bool:
+    """Whether a low rate rises again and stays, from one busy sample to the next: credits need a pause."""
+    is_high = part.floats(step.quantity) >= np.sqrt(step.rates[0] * step.rates[1])
+    edges = np.flatnonzero(np.diff(is_high)) + 1
+    lengths = np.diff(np.concatenate([[0], edges, [len(part)]]))
+    lasts = np.minimum(lengths[:-1], lengths[1:]) >= limits.least_samples
+    is_next = np.diff(part["sample"])[edges - 1] == 1
+    return bool((is_high[edges] & lasts & is_next).any())
 
 
 def _is_step(step: RateStep, limits: Limits) -> bool:

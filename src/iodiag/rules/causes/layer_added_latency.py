@@ -2,11 +2,11 @@
 
 What it detects: a stacked device that carries the same requests and bytes as the disks below it (±5 %), and
 takes at least 3 times as long and 1 ms more for them, in samples that hold 80 % of its requests (or of
-those of one of its states). Where the layer splits, merges or amplifies requests, rates differ: then it
-must take at least 20 times as long and 200 ms, over disks that are busy less than half of the time. Devices
-are named by dmsetup, lsblk or mdstat; without them, names such as md127, dm-3 and bcache0 are stacked
-devices, and they are held against every physical disk with traffic: when all of these answer quickly, the
-wait is above them. Latency follows from Little's law where 0.00 is printed.
+those of one of its states), or for its reads or its writes alone. Where the layer splits, merges or amplifies
+requests, rates differ: then it must take at least 20 times as long and 200 ms, over disks that are busy less
+than half of the time. Devices are named by dmsetup, lsblk or mdstat; without them, names such as md127, dm-3
+and bcache0 are stacked devices, and they are held against every physical disk with traffic: when all of these
+answer quickly, the wait is above them. Latency follows from Little's law where 0.00 is printed.
 
 Why it matters: faster disks change nothing. The wait is in encryption, a thin pool, a delay or cache
 target, the stripe cache or bitmap of md, or in the threads that serve them.
@@ -201,7 +201,7 @@ _LIMITS_SET = (
 
 
 _SUMMARY = (
-    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times} "
+    "{upper} takes {took} per {request}, the disks below it ({disks}) at most {took_below} ({times} "
     "times as long), in {often}: the wait is in {layer}, not in the disks."
 )
 
@@ -209,9 +209,11 @@ _SUMMARY = (
 def _values(layer: Layer) -> Values:
     shown, of = len(layer.rows), len(layer.upper.samples)
     names = [series.name for series in layer.below]
-    ratio = layer.ratio
+    ratio, rate = layer.ratio, f"{layer.way}s_per_s" if layer.way else "ios_per_s"
     return {
         "upper": layer.upper.name,
+        "request": layer.way or "request",
+        "requests": f"{layer.way or 'request'}s",
         "latency": layer.latency_ms,
         "below": layer.below_ms,
         "took": duration(layer.latency_ms),
@@ -227,9 +229,9 @@ def _values(layer: Layer) -> Values:
         "more": float(max(len(names) - 6, 0)),
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
         "layer": layer_name(layer.upper),
-        "rate": weighted.mean(layer.rows, "ios_per_s"),
+        "rate": weighted.mean(layer.rows, rate),
         "depth": weighted.mean(layer.rows, "depth"),
-        "rate_below": sum(weighted.or_zero(weighted.mean(part, "ios_per_s")) for part in layer.below_rows),
+        "rate_below": sum(weighted.or_zero(weighted.mean(part, rate)) for part in layer.below_rows),
         "depth_below": sum(weighted.or_zero(weighted.mean(part, "depth")) for part in layer.below_rows),
         "util_below": max(
             (weighted.mean(part, "util_pct") for part in layer.below_rows), default=float("nan")
@@ -255,10 +257,9 @@ def layer_name(series: DeviceSeries) -> str:
 
 def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
     both = stacked([layer.rows, *layer.below_rows])
-    yield cite(layer.rows, _ABOVE, values, worst="latency_ms")
-    yield cite(
-        stacked(layer.below_rows) if layer.below_rows else layer.rows, _BELOW, values, worst="latency_ms"
-    )
+    worst = f"{layer.way}_await_ms" if layer.way else "latency_ms"
+    yield cite(layer.rows, _ABOVE, values, worst=worst)
+    yield cite(stacked(layer.below_rows) if layer.below_rows else layer.rows, _BELOW, values, worst=worst)
     if layer.is_equal:
         yield cite(both, "both carry the same requests and bytes (within 5 %)", values)
     else:
@@ -273,9 +274,9 @@ def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
         yield cite(layer.rows, text if not layer.is_equal else _EQUAL_ONLY, values, weighs="against")
 
 
-_ABOVE = "{upper}: {rate} requests/s took {latency} ms each, with {depth} in flight"
+_ABOVE = "{upper}: {rate} {requests}/s took {latency} ms each, with {depth} in flight"
 _BELOW = (
-    "{disks}: {rate_below} requests/s in sum took at most {below} ms, with {depth_below} in flight; "
+    "{disks}: {rate_below} {requests}/s in sum took at most {below} ms, with {depth_below} in flight; "
     "the busiest was {util_below:.1f} % busy"
 )
 _EQUAL_ONLY = "no input says what {upper} stands on; only {disks} carries the same requests and bytes"

@@ -199,7 +199,7 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="path-imbalance",
-    explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "latency-above-baseline"),
+    explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "latency-above-baseline", "volume-cap"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",
     why="Requests are dealt out evenly, so that every n-th waits for the slow path.",

@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.not_applicable("fewer than two disks with I/O: nothing is shared", missing=("topology",))
         return
     found = _ceiling(busy, limits)
-    if found is not None:
+    if isinstance(found, Ceiling):
         yield _finding(found, limits)
         return
     joined = slowed_by_sharing(busy, limits.alone)
@@ -68,20 +68,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
+    if found:
+        yield RULE.undetermined(found, *names)
+        return
     yield RULE.clear(
         "neither the sum of the disks' throughput nor of their requests is held at one value", *names
     )
 
 
-def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | None:
+def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | str:
     """The sum of kB/s, or of requests per second of disks that do not spin, that is held at one value."""
     shape = limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100
     found = ceiling(disks, "kb_per_s", *shape)
-    if found is not None or any(is_spinning(series) for series in disks):
+    if found or any(is_spinning(series) for series in disks):
         return found
-    found = ceiling(disks, "ios_per_s", *shape)
+    counted = ceiling(disks, "ios_per_s", *shape)
     # a client that asks at a steady pace has no queue
-    return found if found is not None and found.depth_low >= limits.queued else None
+    return counted if isinstance(counted, str) or counted.depth_low >= limits.queued else ""
 
 
 def _finding(found: Ceiling, limits: Limits) -> Finding:

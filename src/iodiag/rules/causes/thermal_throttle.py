@@ -8,7 +8,8 @@ time.
 Why it matters: a heat sink or some air is cheaper than a faster drive, which would be as hot.
 
 When it is wrong: a cache of the drive that fills and is emptied, and its collection of garbage, make waves
-as well, but of writes alone: then the confidence is low. Another job of a steady rhythm on the same drive
+as well, but of writes alone: then they are named, too, and the confidence is low unless the turns are of one
+length. Another job of a steady rhythm on the same drive
 changes the requests or their number. A limit with credits does not come back under load. Spinning disks and
 network volumes do not throttle for heat, and are left out.
 
@@ -51,6 +52,10 @@ class Waves:
     turns: int
     every: float
     unsteady: float
+
+
+REGULAR = 0.1
+"""Deviation of their lengths up to which turns of writes are the drive's own rhythm (judgement)."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -125,7 +130,9 @@ def _reads(rows: Table) -> float:
 
 
 def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Finding:
-    sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
+    is_of_reads = _reads(stacked([one.fast, one.slow])) >= 0.5
+    sure = "medium" if is_of_reads or one.unsteady <= REGULAR else "low"
+    why = "it seems to throttle for heat" + ("" if is_of_reads else ", or to empty its cache in turns")
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
     values: Values = {
         "device": series.name,
@@ -142,7 +149,7 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
         **device_fields(stacked([one.fast, one.slow]), series.name, *below),
         summary=say(
             "{device} goes from {high} to {low} MiB/s and back every {every:.0f} {unit}, {turns} times, "
-            "under the same demand: it seems to throttle for heat.",
+            f"under the same demand: {why}.",
             values,
         ),
         evidence=(*_evidence(one, values), *reported(view, (series.name, *below), HEAT)),
@@ -169,7 +176,7 @@ def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="thermal-throttle",
-    explains=(*SYMPTOMS_AND_SATURATION, "volume-cap", "writeback-burst"),
+    explains=(*SYMPTOMS_AND_SATURATION, "volume-cap", "writeback-burst", "low-concurrency-bound"),
     replaces=("burst-bucket-empty",),
     title="A flash drive throttles for heat",
     why="It is fast until it is hot, and slow until it is less hot.",

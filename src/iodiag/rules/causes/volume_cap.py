@@ -48,7 +48,7 @@ from iodiag.analysis.load.plateaus import (
     throughput_of_sizes,
 )
 from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
-from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
+from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, link_near, quantity_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields
@@ -315,16 +315,12 @@ def _finding(
         "size": level.direction_load.size_kb,
         "latency": level.direction_load.latency_ms,
     }
-    # what a hypervisor serves has a limit of its own before a link that nobody sees
-    is_link = top.cap is not None and top.cap.is_link and not is_virtual(series)
-    by = "the ceiling of its link" if is_link else "a rate limit"
+    by = _limiter(series, top)
     values["plural"] = "" if len(series.samples) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
+    many = ", give or take {variation:.1f} %, with {low} to {high} in flight"
     text = "{rate} {unit} in {count}{of} sample{plural}"
-    if len(top.rows) > 1:
-        text += ", give or take {variation:.1f} %, with {low} to {high} in flight"
-    else:
-        text += ", with {depth} in flight"
+    text += many if len(top.rows) > 1 else ", with {depth} in flight"
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -338,10 +334,19 @@ def _finding(
             *split,
             *witnesses,
         ),
-        remedy=(*(_OF_SPLIT if split else ()), *RULE.remedy),
-        confirm=(*(_SHOW_SPLIT if split else ()), *RULE.confirm),
+        remedy=(*(_OF_SPLIT if split else ()), *(_OF_LINK if "link" in by else ()), *RULE.remedy),
+        confirm=(*(_SHOW_SPLIT if split else ()), *(_SHOW_LINK if "link" in by else ()), *RULE.confirm),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
+
+
+def _limiter(series: DeviceSeries, top: Plateau) -> str:
+    """What may hold it, in words; what a hypervisor serves has a limit of its own before a link."""
+    if top.cap is not None and top.cap.is_link and not is_virtual(series):
+        return "the ceiling of its link"
+    is_wired = top.is_bytes and not is_virtual(series) and not series.name.startswith("nvme")
+    link = link_near(top.rate) if is_wired else None
+    return f"a rate limit or by its link ({link.name})" if link else "a rate limit"
 
 
 def _held(top: Plateau, limits: Limits, ranged: float) -> str:
@@ -357,6 +362,8 @@ _OF_SPLIT = (
     "Find out why large requests arrive in pieces, which use up the limit: what the layer above is (a "
     "snapshot splits by its chunk size), and whether the disk may merge them (nomerges, max_sectors_kb).",
 )
+_OF_LINK = ("If the link is the limit, move the disk to a faster port, or spread the load over more disks.",)
+_SHOW_LINK = ("grep -H . /sys/class/ata_link/*/sata_spd", "lspci -vv | grep LnkSta")
 _SHOW_SPLIT = ("grep -H . /sys/block/DEVICE/queue/nomerges /sys/block/DEVICE/queue/max_sectors_kb",)
 
 
