@@ -97,6 +97,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     yield _COLOUR.sub("", text)
     yield _MARKUP.sub("", html.unescape(text))
     yield text.translate(_UNSEEN)
+    yield text.replace("\\n", "")
     yield _THOUSANDS.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
