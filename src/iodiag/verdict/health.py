@@ -195,7 +195,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        return "slow" if _is_queued(state) else "not shown"
+        return "slow" if _holds_back(state) else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
     is_beyond |= is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
     if is_beyond:
@@ -213,8 +213,8 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     return "not shown" if is_open else "healthy"
 
 
-def _is_queued(state: State) -> bool:
-    """Whether what takes long is held in a queue: most of the time, or in bursts that make most wait for long."""
+def _holds_back(state: State) -> bool:
+    """Whether what is slow waits in a queue: for most of the time, or in bursts in which most wait for long."""
     is_long = state.latency_ms >= SLOWEST_LITTLE_MS and state.requests >= LEAST_READS
     in_bursts = state.at_once >= LONG_QUEUE_DEPTH and state.util >= (BURSTS_UTIL if is_long else BRIEF_UTIL)
     return in_bursts or (state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL)
