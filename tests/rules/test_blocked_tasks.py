@@ -240,6 +240,19 @@ def test_a_flat_rate_of_a_host_that_waits_is_a_ceiling(report_of, written, is_fl
     assert len(told) == (len(written) > 5)  # one more to grow from
 
 
+@pytest.mark.parametrize(
+    ("between", "read", "is_told"), [(60, 4, True), (40000, 4, False), (60, 60000, False)]
+)
+def test_writes_that_come_with_the_blocked_tasks_alone_are_flushed_in_bursts(
+    report_of, between, read, is_told
+):
+    rows = [{"b": 0, "wa": 1, "bo": between, "bi": read} for _ in range(12)]
+    for n in (3, 7, 11):
+        rows[n] = {"b": 7, "wa": 60, "bo": 88000, "bi": read}
+    finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
+    assert ("buffered writes are flushed in bursts" in finding.summary) is is_told
+
+
 BURST = [{"b": 1, "wa": 40 + n, "bi": 128, "bo": 8000 + 100 * n} for n in range(12)]
 PAUSE = [{"b": 0, "wa": 0, "bi": 128, "bo": 0}] * 4
 

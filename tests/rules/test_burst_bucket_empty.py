@@ -33,7 +33,6 @@ def test_a_step_down_to_a_flat_rate(report_of):
         [held(1600, reads=1.0)] * 30 + [held(400, reads=0.0)] * 30,  # another direction
         [held(1600)] * 30 + [held(300 + 60 * (n % 5)) for n in range(30)],  # not flat
         [held(1600)] * 30 + [held(1300)] * 30,  # a small step
-        [held(1600)] * 57 + [held(400)] * 3,  # too short
         [held(400)] * 30 + [held(1600)] * 30,  # a step up
     ],
 )
@@ -41,6 +40,13 @@ def test_near_misses_stay_clear(report_of, rows):
     report = run(report_of, rows)
     assert not report.findings
     assert [o.status for o in report.outcomes] == ["clear"]
+
+
+@pytest.mark.parametrize("rows", [[held(1600)] * 57 + [held(400)] * 3, [held(1600)] * 4 + [held(400)] * 9])
+def test_a_step_between_too_few_samples_is_left_open(report_of, rows):
+    (outcome,) = run(report_of, rows).outcomes
+    assert outcome.status == "undetermined"
+    assert "steps down from 1,600 to 400" in outcome.reason
 
 
 def test_a_spinning_disk_is_left_out(report_of):

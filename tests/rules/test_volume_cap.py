@@ -45,6 +45,25 @@ def test_a_known_rate_under_a_steady_queue_is_likely(run):
     assert (finding.severity, finding.confidence) == ("warning", "medium")
 
 
+METERED = "NAME    MAJ:MIN RM SIZE RO TYPE MODEL\nnvme1n1 259:0    0   1T  0 disk {}\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "is_found"),
+    [
+        ("Amazon Elastic Block Store", (0, 0.003, -0.002, 0.001), True),
+        ("Amazon Elastic Block Store", (0, 0.03, -0.02, 0.01), False),
+        ("Amazon Elastic Block Store", (0, 0.003), False),
+        ("Samsung SSD 980 PRO 1TB", (0, 0.003, -0.002, 0.001), False),
+    ],
+    ids=["metered", "it moves", "two samples", "a drive of the machine"],
+)
+def test_what_a_provider_meters_is_held_at_any_steady_rate(run, model, changes, is_found):
+    rows = [{"nvme1n1": held(2770, 31, 16, change)} for change in changes]
+    told = found(run(iostat(rows), METERED.format(model)))
+    assert ["a rate limit: 2,77" in finding.summary for finding in told] == [True] * is_found
+
+
 def test_throughput_is_held_whatever_the_size(run):
     rows = [held(125 * 1024 / size, 16, size) for size in (64.0, 128.0, 256.0) * 7]
     (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))

@@ -57,6 +57,10 @@ LEAST_MOMENTS = 3
 BRIEF_UTIL = 0.25
 """Busy share below which a deep queue is a burst that comes and goes."""
 
+BURSTS_UTIL = 0.1
+"""Busy share from which bursts hold requests back if they take that long on the mean: most of what was asked
+waits, whatever the idle time between."""
+
 USED_UTIL = 0.5
 """Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
 
@@ -191,7 +195,10 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        is_queued = state.at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
+        is_long = latency >= SLOWEST_LITTLE_MS and state.requests >= LEAST_READS
+        is_queued = state.at_once >= LONG_QUEUE_DEPTH and state.util >= (
+            BURSTS_UTIL if is_long else BRIEF_UTIL
+        )
         is_queued |= state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL
         return "slow" if is_queued else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
@@ -323,6 +330,11 @@ def _is_usual(series: DeviceSeries, state: State) -> bool:
 def is_hardly_used(state: State) -> bool:
     """Whether so few requests came that their mean latency says little: nothing queued for them."""
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE_DEPTH)
+
+
+def is_late_but_hardly_used(series: DeviceSeries) -> bool:
+    """Whether so few requests came that their latency, longer than is usual, says little."""
+    return all(is_hardly_used(one) for one in lasting_states(series)) and not is_prompt(series)
 
 
 def is_trickle(series: DeviceSeries) -> bool:

@@ -57,9 +57,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
         if state.kind == "writes" and (copied := _copied(view, state)):
             values |= copied
-            text += (
-                "; {sources} read {read:.0f} MB/s, as much as {targets} write: a copy, bound by its targets"
-            )
+            text += "; what {sources} read and {targets} write is as much, {read:.0f} MB/s: a copy, bound by "
+            text += "where it writes"
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
         text = ": never idle at {rate} small requests/s, with {per_request:.1f} ms of busy time per "
         text += "request; this is typical of a spinning disk that is full"

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.view.phases import latency_changes
+from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
@@ -39,6 +39,7 @@ from iodiag.verdict.health import (
     WAITING_DEPTH,
     healths,
     is_brief,
+    is_late_but_hardly_used,
     is_prompt,
     is_trickle,
     lasting_states,
@@ -270,6 +271,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
+    if any(phase.device == series.name for phase in phase_summaries(view)):
+        asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
@@ -372,7 +375,9 @@ def _healthy(views: Sequence[View]) -> str:
     ]
     *_, name, what = max(busiest)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
-    if slow:
+    if all(is_late_but_hardly_used(one) for one in used):
+        said = "Next to nothing is asked of the devices, and nothing queues there"
+    elif slow:
         values: Values = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
         said = say(
             "No device with traffic is slower than a healthy spinning disk (class unknown: {names})", values
@@ -400,6 +405,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
+        if not averaged and len(views) == 1:
+            bounds = _run_without_disks(views[0])
         return bounds or (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
             f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
@@ -471,6 +478,17 @@ def _run_averages(view: View) -> str:
         "stalls that are short beside the run do not show in its averages.",
         values,
     )
+
+
+def _run_without_disks(view: View) -> str:
+    """What averages over runs tell of all disks together and of the CPUs; empty where they are since boot."""
+    shares = cpu_shares(None if len(view.since_boot.get("cpu", ())) else view.cpu_all)
+    io = view.samples("io")
+    if shares is None or io is None or not io.has("ios_per_s"):
+        return ""
+    values: Values = {"busy": shares.busy, "iowait": shares.iowait}
+    of_cpus = say("the CPUs were {busy:.0f} % busy on average, iowait {iowait:.1f} %", values)
+    return f"This capture is not enough: it has only averages over a run: {_of_all_disks([view])}; {of_cpus}."
 
 
 def _is_seldom(series: DeviceSeries) -> bool:
@@ -661,7 +679,8 @@ def _why_unknown(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             starves = f", {say(*found[1:])}" if found else ""
-            return f"{waits}{starves}, and the capture has {lack_of_disks(views)}"
+            did = f"; meanwhile {say(*moved(paging))}" if paging is not None and not found else ""
+            return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]
         names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])

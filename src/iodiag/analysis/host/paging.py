@@ -69,7 +69,7 @@ LEAST_CROWD = 8.0
 def moved(paging: Table) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values.
 
-    `read`, `written` and their `total` are means in kB/s.
+    `read`, `written` and their `total` are means in kB/s; `flat` is there where the rate is.
     """
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
@@ -85,7 +85,7 @@ def moved(paging: Table) -> tuple[str, Values]:
         text += f" and {{{other}:kb}} {other}"
     if np.isfinite(flat := _flat_kb(main)):
         values["flat"] = flat
-        text += ", at a flat rate of {flat:kb}: the disk or the path to it takes no more"
+        text += ", at a flat rate of {flat:kb}"
     if is_still.any():
         text += "; in {still} of these {shown} samples almost nothing is read or written: I/O stalled"
     return text, values

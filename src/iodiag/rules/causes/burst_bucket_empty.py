@@ -45,21 +45,38 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         step = None if is_spinning(series) else _step(series, limits)
         if step is None:
             yield RULE.clear("no step down under an unchanged demand", series.name)
-        else:
+        elif _lasts(step):
             found[series.name] = step
+        else:
+            (unit, scale), (high, low) = step.unit, step.rates
+            values: Values = {"high": high / scale, "low": low / scale, "unit": unit}
+            values |= {"before": len(step.before), "after": len(step.after)}
+            yield RULE.undetermined(say(_SHORT, values), series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
 
 
+_SHORT = (
+    "it steps down from {high} to {low} {unit} under the same demand, but {before} samples before that and "
+    "{after} after it are few; the credit balance of that time would tell"
+)
+
+
 def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
+    """The first step down that lasts, else one that does not, else None."""
     samples = level_samples(series)
     samples = samples[samples.floats("util") >= limits.least_util / 100]
-    for part in by_stream(samples):
-        for quantity in QUANTITIES:
-            step = rate_step(part, quantity, int(limits.least_samples))
-            if step is not None and _is_step(step, limits):
-                return step
-    return None
+    steps = [
+        step
+        for part in by_stream(samples)
+        for quantity in QUANTITIES
+        if (step := rate_step(part, quantity, int(limits.least_samples))) and _is_step(step, limits)
+    ]
+    return max(steps, key=_lasts, default=None)
+
+
+def _lasts(step: RateStep) -> bool:
+    return is_sustained(step.before) and is_sustained(step.after)
 
 
 def _is_step(step: RateStep, limits: Limits) -> bool:
@@ -73,8 +90,6 @@ def _is_step(step: RateStep, limits: Limits) -> bool:
         and step.ratio("cost_ms") >= limits.slower
         and 1 / limits.same_size <= step.ratio("size_kb") <= limits.same_size
         and step.keeps_mix
-        and is_sustained(step.before)
-        and is_sustained(step.after)
     )
 
 

@@ -108,7 +108,7 @@ def _is_filled(rows: Table, limits: Limits) -> Mask:
 
 
 def _of_full(series: DeviceSeries, rows: Table) -> Finding:
-    held, depth = float(_held(rows).mean()), weighted.mean(rows, "depth")
+    held, depth = weighted.mean(rows.with_columns(held=_held(rows)), "held"), weighted.mean(rows, "depth")
     values: Values = {"device": series.name, "count": len(rows), "samples": len(series.samples)}
     values |= {
         "rate": weighted.mean(rows, "discards_per_s"),

@@ -7,7 +7,8 @@ less than a tenth as much as what is asked of it: the sizes, or the queue where 
 have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample of a
 device that a hypervisor serves: a published or round number to 0.15 %, under a queue that makes requests take
 twice as long as they usually do; of an NVMe device to 0.1 %, and of any other where a second device runs at
-the same number with half the queue or less.
+the same number with half the queue or less. In three samples of a volume that a provider meters, by its
+model: a rate that is held to 0.5 % under such a queue, whatever the number.
 
 A layer that moves the same bytes in the same samples with a quarter of the requests, or less, is named: what
 it asks for is split on its way, and the pieces use up a limit in IOPS.
@@ -186,6 +187,8 @@ def _holds(view: View, series: DeviceSeries, top: Plateau, demand: Mask, limits:
     # one in six whole numbers of two digits is round
     is_large = top.is_bytes or top.rate >= limits.least_number
     is_limit &= count > 1 or (_fits(top, limits) and is_large and (top.is_exact or top.is_step))
+    # a provider meters each of its volumes: what keeps to one rate under a queue there is at a limit of it
+    is_limit |= bool(cloud_model(series)) and len(top.rows) >= limits.few and top.quantity in QUANTITIES
     # a layer has no limit of its own, and a delay of one makes numbers as round
     if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
@@ -327,7 +330,7 @@ def _finding(
         confidence=sure,
         devices=(series.name, *below),
         **time_fields(top.rows),
-        summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values)
+        summary=say("{device} seems to be held by " + by + _held(top, limits, high / low), values)
         + "".join(say(_SPLIT, item.values) for item in split)
         + ".",
         evidence=(
@@ -341,11 +344,13 @@ def _finding(
     )
 
 
-_HELD = {
-    True: ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), {latency} "
-    "ms each",
-    False: ": {rate} {unit} with {depth} in flight, {latency} ms each (seen in {count}{of} sample{plural})",
-}
+def _held(top: Plateau, limits: Limits, ranged: float) -> str:
+    """At which rate, and under which queue, as the end of a template; `ranged` is how far the queue did."""
+    if len(top.rows) >= limits.few and ranged >= limits.asked:
+        text = ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), "
+        return text + "{latency} ms each"
+    return ": {rate} {unit} with {depth} in flight, {latency} ms each (seen in {count}{of} sample{plural})"
+
 
 _SPLIT = "; {upper} asks for {asked:.0f} kB at a time, and each is split into {pieces:.0f} of {size:.1f} kB"
 _OF_SPLIT = (

@@ -105,8 +105,9 @@ def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     if not len(rows) or 2 * len(rows) < len(shares):
         return None
     numbers = {int(number) for number in rows.floats("number")}
-    values: Values = {"which": f"CPU {min(numbers)}" if len(numbers) == 1 else "One CPU at a time"}
-    values |= {name: float(rows.floats(name).mean()) for name in ("full", "interrupts", "busy")}
+    is_one = len(numbers) == 1 and min(numbers) >= 0
+    values: Values = {"which": f"CPU {min(numbers)}" if is_one else "One CPU at a time"}
+    values |= {name: weighted.mean(rows, name, "cpu") for name in ("full", "interrupts", "busy")}
     values |= {"count": len(rows), "samples": len(shares)}
     text = "{which} spends {interrupts:.0f} % of its time in interrupts, {full:.0f} % in the kernel, while "
     text += f"all CPUs together are {{busy:.0f}} % busy, {in_samples(len(shares))}"

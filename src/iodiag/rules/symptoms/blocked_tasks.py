@@ -512,7 +512,21 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
     if paging is None:
         return "", {}
     text, values = moved(paging)
+    # several that wait would ask for more
+    text += ": the disk or the path to it takes no more" if "flat" in values and not values["still"] else ""
+    samples = view.samples("paging")
+    others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
+    between = weighted.mean(others, "pgpgout_kb_per_s", "paging")
+    if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= max(
+        BURST * between, 2 * float(values["read"])
+    ):
+        text += ", in the other samples {between:kb}: buffered writes are flushed in bursts"
+        values["between"] = between
     return f"; meanwhile {text}", values
+
+
+SEVERAL_BURSTS, BURST = 2, 5.0
+"""Samples with blocked tasks, and times what is written in the others, from which writes come in bursts."""
 
 
 def _storm(rows: Table) -> Iterator[Evidence]:
