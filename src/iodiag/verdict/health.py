@@ -214,7 +214,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
 
 
 def _holds_back(state: State) -> bool:
-    """Whether what is slow waits in a queue: for most of the time, or in bursts in which most wait for long."""
+    """Whether what is slow waits in a queue: most of the time, or in bursts in which most wait for long."""
     is_long = state.latency_ms >= SLOWEST_LITTLE_MS and state.requests >= LEAST_READS
     in_bursts = state.at_once >= LONG_QUEUE_DEPTH and state.util >= (BURSTS_UTIL if is_long else BRIEF_UTIL)
     return in_bursts or (state.at_once >= QUEUE_DEPTH and state.util >= BUSY_UTIL)
