@@ -29,7 +29,14 @@ def piped(command: str) -> dict:
 
 @have("iostat")
 @pytest.mark.parametrize(
-    "options", ["-x", "-xt", "-xk", "-xm", "-xz", "-xs", "", "-h", "-xh", "-c", "-xd -o JSON"]
+    "options",
+    [
+        *("-xt", ""),
+        *(
+            pytest.param(option, marks=pytest.mark.slow)
+            for option in ("-x", "-xk", "-xm", "-xz", "-xs", "-h", "-xh", "-c", "-xd -o JSON")
+        ),
+    ],
 )
 def test_iostat_is_read_live(options):
     report = piped(f"iostat {options} 1 2")
@@ -46,7 +53,9 @@ def test_sar_is_read_live():
 
 
 @have("vmstat")
-@pytest.mark.parametrize("options", ["", "-w", "-a", "-t"])
+@pytest.mark.parametrize(
+    "options", ["-t", *(pytest.param(option, marks=pytest.mark.slow) for option in ("", "-w", "-a"))]
+)
 def test_vmstat_is_read_live(options):
     report = piped(f"vmstat {options} 1 2")
     assert report["sources"][0]["format"] == "vmstat"

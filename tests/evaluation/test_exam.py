@@ -166,7 +166,12 @@ def check(marks):
 
 
 def test_a_short_exam():
-    check(list(marked(questions(1, 1, samples=(1, 5)))))
+    check(list(marked(questions(1, 1, samples=(5,)))))
+
+
+@pytest.mark.slow
+def test_an_exam_of_one_sample():
+    check(list(marked(questions(1, 1, samples=(1,)))))
 
 
 @pytest.mark.slow

@@ -181,8 +181,9 @@ def test_clear_reasons_are_true_of_samples(path):
 
 @pytest.mark.parametrize("samples", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 10, 14))])
 def test_clear_reasons_are_true_of_the_exam(samples):
-    for question in questions(ODD_SEED, 1, None):
-        if question.samples == samples and question.number == 0:
+    # changes over time have 14 samples, whatever is asked for
+    for question in questions(ODD_SEED, 1, samples=(min(samples, 10),)):
+        if question.samples == samples:
             capture = iodiag.read(io.BytesIO(question.text.encode()))
             found = list(untrue(capture, iodiag.analyze(capture)))
             assert found == [], f"{question.mechanism}\n{question.text}"

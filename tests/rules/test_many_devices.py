@@ -45,7 +45,12 @@ def calls(devices: int, latency_ms: float, util: float) -> int:
 
 
 @pytest.mark.parametrize(
-    ("latency_ms", "util"), [(0.3, 99.9), (30.0, 99.9), (0.3, 20.0)], ids=["busy and quick", "full", "calm"]
+    ("latency_ms", "util"),
+    [
+        pytest.param(0.3, 99.9, id="busy and quick", marks=pytest.mark.slow),
+        pytest.param(30.0, 99.9, id="full"),
+        pytest.param(0.3, 20.0, id="calm", marks=pytest.mark.slow),
+    ],
 )
 def test_four_times_the_devices_are_four_times_the_work(latency_ms: float, util: float):
     assert calls(160, latency_ms, util) < 1.15 * 4 * calls(40, latency_ms, util)

@@ -138,6 +138,17 @@ def test_restarts_divide_the_samples_of_a_host():
     ]
 
 
+def test_two_restarts_of_one_second_of_which_one_states_no_cpus():
+    boot = '{"boot": {"date": "2026-11-20", "time": "12:00:02", "utc": 1%s}}'
+    text = document(
+        *(sample(second, QUEUE) for second in (1, 2, 3, 4)), restarts=f"{boot % ''},{boot % CPUS}"
+    )
+    assert of_kind(items(text), SampleTable)[0].frame["segment"].tolist()[:2] == [0, 0]
+
+
+CPUS = ', "cpu_count": 8'
+
+
 def test_several_documents_and_prose():
     text = "Hello\n\n" + document(sample(1, QUEUE)) + "and\n\n" + document(sample(1, QUEUE), host="db2")
     found = items(text)

@@ -10,6 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 
@@ -312,7 +313,7 @@ def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
     cpus: dict[int, int] = {}
     base = 0
     for number_, host in enumerate(samples.hosts):
-        restarts = sorted(restart for restart in host.restarts if restart[0] == restart[0])
+        restarts = sorted((one for one in host.restarts if one[0] == one[0]), key=itemgetter(0))
         inside = host_of == number_
         segment_of[inside] = base + np.searchsorted([at for at, _ in restarts], seconds[inside], "left")
         counts = [host.cpus, *(count for _, count in restarts)]
