@@ -348,3 +348,10 @@ def test_a_bar_in_front_of_the_lines_of_sar():
 │12:20:01          sda     13.02     25.64    180.42      1.27
 """
     assert reading(text).disk["util_pct"].tolist() == [1.58, 1.27]
+
+
+def test_a_header_whose_line_feed_was_written_as_two_characters_heads_its_row():
+    header = "Device:  rrqm/s  wrqm/s  r/s  w/s  rkB/s  wkB/s  avgrq-sz  avgqu-sz  await  r_await  w_await  svctm  %util"
+    row = "dm-0 0.00 0.00 127.90 0.70 2035.20 14.00 31.87 1.01 7.83 7.80 13.00 7.52 96.70"
+    disk = reading(f"{header}\\n{row}\n").tables["disk"]
+    assert (disk["device"].tolist(), disk["util_pct"].tolist()) == (["dm-0"], [96.7])

@@ -32,7 +32,9 @@ def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
         lines: list[str] = []
         is_flat = _SHORTEST_LINE < len(piece.text) <= _LONGEST_LINE
         if is_flat and not (lines := _unescaped(piece.text)):
-            lines, attempts = _laid_out(_unglued(piece.text).split(), attempts_left)
+            # one or two line feeds that were written as two characters each end lines as well
+            words = _unglued(piece.text).replace("\\n", " ").split()
+            lines, attempts = _laid_out(words, attempts_left)
             attempts_left -= attempts
         result += [piece._replace(text=line) for line in lines] if len(lines) > 1 else [piece]
     return result
