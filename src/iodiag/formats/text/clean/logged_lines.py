@@ -20,7 +20,7 @@ _LINE_KEYS = ("log", "MESSAGE", "message", "@message", "msg", "line", "textPaylo
 _MEMBER = re.compile(rf'"(?:{"|".join(_LINE_KEYS)})"\s*:\s*({_STRING}),?')
 _ELEMENT = re.compile(rf"(?:- )?({_STRING}),?")
 _REST = re.compile(rf"[{{}}\[\],\s]*|{_STRING}\s*:.*")
-_BEGINNING = re.compile(r'\s*"[^"]{0,100}"\s*:\s*"')
+_BEGINNING = re.compile(r'"[^"]{0,100}"\s{0,100}:\s{0,100}"')
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,10000})'|\"((?:[^\"\\]|\\.){0,10000})\"")
 _TIME_KEYS = ("time", "timestamp", "@timestamp", "ts")
 _LONGEST_OBJECT = 100_000
@@ -63,7 +63,9 @@ def _has_header(lines: Iterable[Piece]) -> bool:
 
 def _lines_of(piece: Piece) -> Iterator[str]:
     """The lines of a string that holds line feeds as two characters each."""
-    text = _BEGINNING.sub("", piece.text, count=1).rstrip().removesuffix(",").removesuffix('"')
+    text = piece.text.strip()
+    begun = _BEGINNING.match(text)
+    text = text[begun.end() if begun else 0 :].removesuffix(",").removesuffix('"')
     yield from text.replace("\\t", "\t").split("\\n")
 
 
