@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.view.device_summaries import MOST_POINTS, _each, series_for
+from iodiag.analysis.view.device_summaries import MOST_POINTS, _each, device_summaries, series_for
 from iodiag.model.finding import Evidence, Finding
 from views import view_of
-from writers.captures import iostat
+from writers.captures import iostat, sar_d
 from writers.loads import load
 
 
@@ -23,6 +23,23 @@ def test_the_least_and_the_greatest_of_each_stretch_are_the_first_of_them(number
         assert _each(values, width, extreme).tolist() == [
             at + int(extreme(values[at : at + width])) for at in range(0, len(values), width)
         ]
+
+
+def test_a_sample_without_a_request_has_no_latency_and_no_size():
+    read = load(1, 900, size=4)
+    view = view_of(iostat([{"sda": load(50, 30, size=64, reads=0)}, {"sda": read}, {"sda": {}}]))
+    (device,) = device_summaries(view)
+    assert device.summary["read_await_ms"] == {"median": 900, "p95": 900, "max": 900}
+    assert device.summary["read_request_size_kb"]["median"] == 4
+    assert device.summary["write_await_ms"]["median"] == 30
+    assert device.summary["reads_per_s"]["median"] == 0
+
+
+def test_a_row_without_requests_and_bytes_has_none_of_either_direction():
+    written = {"tps": 1.0, "wkB/s": 4.0, "areq-sz": 4.0, "aqu-sz": 0.01, "await": 3.0}
+    (device,) = device_summaries(view_of(sar_d([{"sda": written}, {"sda": {}}, {"sda": {}}])))
+    assert device.summary["ios_per_s"] == pytest.approx(device.summary["writes_per_s"])
+    assert device.summary["writes_per_s"]["median"] == 0
 
 
 def typical(samples, lead=None):

@@ -12,6 +12,7 @@ import pytest
 
 import iodiag
 from iodiag.model.report import Report, Verdict
+from iodiag.report.first_screen import first_commands
 from iodiag.rules import all_rules
 from writers import archives, capture_writer, captures
 from writers.loads import load, lsblk
@@ -314,3 +315,9 @@ def test_a_finding_reads_as_it_was_passed(golden, monkeypatch, rule):
     )
     text = shown.to_markdown(full=True).replace(f"{SAMPLES}/", "samples/")
     golden(f"findings/{rule}.md", text[text.index("### ") : text.index("\n## Clear")])
+
+
+def test_the_first_command_answers_the_first_remedy_unless_it_needs_filling_in():
+    of_device = ["blockdev --getra /dev/sda", "btrace -w 10 /dev/sda"]
+    assert first_commands(["pidstat -d 1 10", *of_device], ["sda"]) == ("pidstat -d 1 10", of_device[0])
+    assert first_commands(["kill -STOP PID", "iostat -xt 1 5", *of_device], ["sda"]) == tuple(of_device)

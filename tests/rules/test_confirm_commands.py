@@ -11,6 +11,7 @@ from iodiag.rules.confirm_commands import PLACEHOLDERS
 from iodiag.rules.selection import chosen_rules
 from sample_files import FILES, analyzed
 from writers.captures import iostat
+from writers.loads import load
 
 PROGRAMS = re.compile(
     r"biolatency|biosnoop|blockdev|btrace|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
@@ -110,6 +111,18 @@ def test_what_a_network_serves_has_no_smart_data_and_no_cable(report_of, device,
     assert not re.search("SMART|cable|slot", remedy)
     assert not any("smartctl" in command for command in confirm)
     assert asks in confirm
+
+
+HUNG = [{"aqu-sz": 3.0, "%util": 100.0}] * 6
+
+
+@pytest.mark.parametrize(("device", "first"), [("loop3", "the file behind it"), ("rbd0", "Ceph cluster")])
+def test_what_is_known_to_serve_a_hung_device_is_looked_at_first(report_of, device, first):
+    calm = load(100, 1)
+    report = report_of(iostat([{device: row} for row in [calm] * 4 + HUNG]))
+    finding = next(f for f in report.findings if f.rule == "hung-io")
+    assert first in finding.remedy[0]
+    assert not any(text.startswith("On a network volume") for text in finding.remedy)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,12 @@ def outcomes(report):
         ("end_request: I/O error, dev sdb, sector 5", "I/O errors"),
         ("EXT4-fs error (device sdb1): ext4_find_entry:1455: inode #2", "file system errors"),
         ("device-mapper: multipath: Failing path 8:16.", "a lost path"),
+        (
+            "bcache: bch_count_backing_io_errors() sdb: IO error on backing device, unrecoverable",
+            "unrecoverable I/O errors",
+        ),
+        ("bcache: sdb: IO error on reading data from cache, recovering.", "I/O errors"),
+        ("bcache: cached_dev_status_update() sdb: device offline for 5 seconds", "a device taken offline"),
     ],
 )
 def test_an_event_within_a_stall_is_its_cause(report_of, line, kind):
@@ -332,3 +338,15 @@ def test_a_log_of_which_nothing_is_known_clears_nothing(report_of):
     ((status, reason),) = outcomes(report_of(capture(), log(*["eth3: link becomes ready"] * 9)))
     assert status == "undetermined"
     assert "none of the 9 lines" in reason
+
+
+def test_a_lost_disk_below_a_cache_goes_before_the_cache_that_is_full(report_of):
+    """Reads keep the cache busy; its backing disk has no row of its own and fails a flush."""
+    full = {"r/s": 20000.0, "rkB/s": 1_000_000.0, "r_await": 4.0, "aqu-sz": 80.0, "%util": 100.0}
+    lines = ["sdc: IO error on backing device, unrecoverable", "Can't flush sdc: returned bi_status 10"]
+    boot = "".join(f"[ 7150{n}.113027] bcache: {line}\n" for n, line in enumerate(lines))
+    report = report_of(boot, iostat([{"nvme0n1": full}] * 5))
+    (finding,) = found(report)
+    assert (finding.severity, finding.devices) == ("warning", ("sdc",))
+    assert (report.verdict.rule, report.verdict.devices) == (RULE, ("sdc",))
+    assert "dirty_data" in finding.confirm[0]

@@ -66,6 +66,13 @@ def test_a_device_that_answers_as_its_class_is_healthy():
     assert "the busiest is sda (5 of 5 samples: 200 reads/s" in report.headline
 
 
+def test_the_busiest_is_the_device_that_is_busy_for_longest():
+    many, large = load(300, 0.1, size=4, util=3.0), load(40, 5, size=256, util=20.0)
+    report = report_of(iostat([{"sda": many, "sdb": large}] * 5, cpu=IDLE_CPU))
+    assert report.verdict.state == "healthy"
+    assert "the busiest is sdb (" in report.headline
+
+
 def test_a_late_device_that_does_next_to_nothing_is_not_called_normal_for_its_class():
     report = report_of(iostat([{"xvda": load(1.2, 42, size=7, reads=0, util=4)}] * 5, cpu=IDLE_CPU))
     assert report.headline.startswith("Next to nothing is asked of the devices")

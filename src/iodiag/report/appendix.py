@@ -252,7 +252,7 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
 
     Where `most` is one, the state in which its requests waited longest in all stands for the others.
 
-    Devices of the verdict come first, then those of findings, then those with the most requests.
+    Devices of the verdict come first, then those of findings, then those that are busy longest.
     """
     of_device: dict[tuple[str | None, str], list[StateSummary]] = {}
     for state in report.states:
@@ -264,13 +264,11 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     in_verdict = report.verdict.devices if report.verdict else ()
     in_findings = {device for finding in report.findings for device in finding.devices}
 
-    def rank(key: tuple[str | None, str]) -> tuple[bool, bool, float]:
-        name = key[1]
-        return (
-            name not in in_verdict,
-            name not in in_findings,
-            -sum(state.requests for state in of_device[key]),
-        )
+    def rank(key: tuple[str | None, str]) -> tuple[bool, bool, float, float]:
+        name, own = key[1], of_device[key]
+        busy = sum((state.busy_pct or 0.0) * (state.seconds or state.samples) for state in own)
+        requests = sum(state.requests for state in own)
+        return name not in in_verdict, name not in in_findings, -busy, -requests
 
     shown = sorted(of_device, key=rank)[:most_devices]
     has_hosts = len(report.hosts) > 1

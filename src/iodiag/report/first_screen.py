@@ -252,13 +252,16 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
 
 
 def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:
-    """Commands to paste first: those ready to run, and of them those that name a device of the finding."""
+    """Commands to paste first: those ready to run, and of them the first, which belongs to the first remedy.
+
+    Then come those that name a device of the finding.
+    """
     texts = map(finding_sections.command, confirm)
     known = [text for text in texts if text]
     short = [text for text in known if len(text) <= LONGEST_COMMAND] or sorted(known, key=len)[:1]
 
-    def rank(text: str) -> tuple[bool, bool]:
+    def rank(text: str) -> tuple[bool, bool, bool]:
         is_ready = "\n" not in text and not _BLANK.search(text)
-        return not is_ready, not any(name and name in text for name in devices)
+        return not is_ready, text != short[0], not any(name and name in text for name in devices)
 
     return tuple(sorted(short, key=rank)[:COMMANDS_SHOWN])

@@ -32,8 +32,10 @@ _NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*|dev(1|2|7|11)-\d+")  # sar's 
 _LOOP = re.compile(r"loop\d+.*|dev7-\d+")
 _BPF = re.compile(r"\b(?:biolatency|biosnoop|bpftrace)\b")
 _BPF_SINCE = (4, 1)  # bcc, INSTALL.md
-_OF_LIMITS = ("true-saturation",)
-"""Rules whose finding a limit of the provider explains as well, so that it is asked first."""
+_OF_LIMITS, _OF_HANGS = ("true-saturation",), ("hung-io",)
+"""Rules whose finding a limit of the provider explains as well, so that it is asked first; and those whose
+request what is known to serve the device holds."""
+_OF_NETWORKS = "On a network volume"
 _USB = re.compile(r"usb|flash (disk|drive)|cruzer|datatraveler", re.IGNORECASE)
 _SAFE = re.compile(r"[\w.+:/@!-]+")
 _NUMBERS = re.compile(r"dev(\d+)-(\d+)")
@@ -65,7 +67,9 @@ _BACKENDS = (
     ),
     _Backend(
         _LOOP,
-        "Look at the disk that holds the file behind it: a loop device is as quick as that.",
+        "Look at the disk that holds the file behind it: a loop device is as quick as that. Where nothing "
+        "completes, see what its worker waits in: echo w > /proc/sysrq-trigger writes the stacks of blocked "
+        "tasks to the kernel's log.",
         ("losetup -l",),
     ),
     _Backend(
@@ -93,7 +97,10 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     is_full = finding.rule in _OF_LIMITS
     if remote and not has_disks and (is_cut or is_full):
         backend = next(one for one in _BACKENDS if one.names.fullmatch(remote[0].name))
-        remedy.insert(0 if is_full else len(remedy), backend.remedy)
+        is_known = backend is not _BACKENDS[-1]
+        remedy = [text for text in remedy if not (is_known and text.startswith(_OF_NETWORKS))]
+        is_first = is_full or (is_known and finding.rule in _OF_HANGS)
+        remedy.insert(0 if is_first else len(remedy), backend.remedy)
         confirm += [_filled(command, _names(remote[0])) for command in backend.confirm]
     return replace(
         finding,

@@ -367,13 +367,7 @@ def _process_clause(view: View, series: DeviceSeries) -> str:
 
 def _healthy(views: Sequence[View]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
-    busiest = [
-        (state.requests, state.util, series.name, text_of(state, len(series.samples)))
-        for series in used
-        for state in states(series)
-        if state.kind != "idle"
-    ]
-    *_, name, what = max(busiest)
+    name, what = _busiest_of(used)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
     if all(is_late_but_hardly_used(one) for one in used):
         said = "Next to nothing is asked of the devices, and nothing queues there"
@@ -394,6 +388,19 @@ def _healthy(views: Sequence[View]) -> str:
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     return f"{said}; the busiest is {name} ({what}){also}."
+
+
+def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
+    """The device that is busy longest, or moves most where %util is not of all, and what it mostly did."""
+    means = [
+        [weighted.mean(one.samples, column) for column in ("util_pct", "kb_per_s", "ios_per_s")]
+        for one in used
+    ]
+    is_timed = all(math.isfinite(util) for util, *_ in means)
+    ranks = [[weighted.or_zero(mean) for mean in (own if is_timed else own[1:])] for own in means]
+    _, _, series = max((rank, one.name, one) for rank, one in zip(ranks, used, strict=True))
+    done = [state for state in states(series) if state.kind != "idle"]
+    return series.name, text_of(max(done, key=lambda state: state.requests), len(series.samples))
 
 
 def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:

@@ -41,6 +41,8 @@ def lengths(text: str) -> list[float | None]:
         ("Hello all,\n\nour disk is slow:\n{0}Thanks for that.\n\nIt is now\nfast.\n{1}", ["our disk is slow:", "It is now fast."]),
         ("{0}[...]\n{1}", ["", "[...]"]),
         ("$ iostat -x 1\n{0}$ iostat -x 5\n{1}", ["iostat -x 1", "iostat -x 5"]),
+        ("$ iostat -x 1\n{0}...\n{1}", ["iostat -x 1", "..."]),
+        ("root@box:~# top\nTasks:  91 total,   2 running,  89 sleeping,   0 stopped\n\nroot@box:~# iostat -x 1\n{0}...\n{1}", ["iostat -x 1", "..."]),
         ("$ iostat -x 1\n{0}After:\n$ iostat -x 1\n{1}", ["iostat -x 1", "After:"]),
         ("Before:\n" + BANNER + "{0}After:\n" + BANNER + "{1}", ["Before:", "After:"]),
         ("> Before:\n> {0}> After:\n> {1}", ["Before:", "After:"]),

@@ -76,7 +76,17 @@ def _weights(rows: Table, column: str) -> tuple[Floats, float]:
 @cached
 def extent(rows: Table, column: str) -> dict[str, float] | None:
     """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
-    return quantiles.extent(rows.floats(column))
+    return quantiles.extent(without_idle(rows, column))
+
+
+def without_idle(rows: Table, column: str) -> Floats:
+    """A column of the disk table, NaN for the 0 that is printed as the mean of no request."""
+    values = rows.floats(column)
+    entry = registry.find("disk", column)
+    if entry is None or entry.weight is None or entry.weight not in rows:
+        return values
+    is_none = (values == 0) & (rows.floats(entry.weight) == 0)
+    return np.where(is_none, np.nan, values) if is_none.any() else values
 
 
 def ratio(rows: Table, above: str, below: str) -> float:

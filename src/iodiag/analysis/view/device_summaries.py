@@ -159,17 +159,8 @@ def drawn_series(view: View, name: str, samples: Table, columns: tuple[str, ...]
         host=view.host,
         position=tuple(places.tolist()),
         time=times,
-        columns=Thinned({c: _drawn(samples, c).take(places) for c in columns if c in samples}),
+        columns=Thinned({c: weighted.without_idle(samples, c).take(places) for c in columns if c in samples}),
     )
-
-
-def _drawn(samples: Table, column: str) -> Floats:
-    """A column's numbers; unknown is the latency 0 that is printed where nothing was completed."""
-    values = samples.floats(column)
-    rate = f"{column.removesuffix('_await_ms')}s_per_s"
-    if rate not in samples or not column.endswith("_await_ms"):
-        return values
-    return np.where((values == 0) & (samples.floats(rate) == 0), np.nan, values)
 
 
 def _places(samples: Table, columns: tuple[str, ...]) -> Places:

@@ -222,16 +222,20 @@ of the least), that a third is off."""
 
 
 def _directions(disk: Table) -> Columns:
-    """Requests of either direction; with bytes in one alone, all requests are of that direction."""
+    """Requests of either direction; with bytes in one alone, all requests are of that direction.
+
+    Without any request and any byte there is none of either.
+    """
     columns: Columns = {}
+    ios = disk.floats("ios_per_s")
     moved = {name: disk.floats(f"{name}_kb_per_s") for name in _DIRECTIONS}
     for own, other in (("read", "write"), ("write", "read")):
         name = f"{own}s_per_s"
         if _is_partly_unknown(disk, name):
             discards_nothing = _or_nothing(moved["discard"]) == 0
             is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
-            is_none = (moved[own] == 0) & discards_nothing & (moved[other] > 0)
-            known = np.where(is_all, disk.floats("ios_per_s"), np.where(is_none, 0.0, np.nan))
+            is_none = (moved[own] == 0) & ((discards_nothing & (moved[other] > 0)) | (ios == 0))
+            known = np.where(is_all, ios, np.where(is_none, 0.0, np.nan))
             columns[name] = _completed(disk, name, known)
     return columns
 

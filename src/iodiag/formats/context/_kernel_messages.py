@@ -166,6 +166,13 @@ _MAPPER = _messages(
     ("path up", r"Reinstating path (?P<nums>\d{1,4}:\d{1,7})"),
     ("I/O error", r"switching pool to (?:out-of-data|read-only|fail)"),
 )
+_CACHES = _messages(
+    r"bcache: (?:\w{1,64}\(\) )?",
+    ("unrecoverable", rf"{_DEV}: IO error on backing device, unrecoverable"),
+    ("unrecoverable", rf"Can't flush {_DEV}: returned bi_status [1-9]"),
+    ("I/O error", rf"{_DEV}: (?:IO error on|too many IO errors) "),
+    ("offline", rf"{_DEV}: device offline for \d{{1,9}} seconds"),
+)
 _FILE_SYSTEMS = _messages(
     "",
     ("file system down", rf"(?:EXT[234]-fs:? (?:{_ON}: )?(?:error: )?[Rr]|R)emounting filesystem read-only"),
@@ -251,6 +258,7 @@ BEGINS: dict[str, tuple[Messages, ...]] = {
     "block": (_NVME_DISKS,),
     **dict.fromkeys(("md/raid", "raid", "md"), (_MD, _ARRAYS)),
     "device-mapper": (_MAPPER,),
+    "bcache": (_CACHES,),
     **dict.fromkeys(
         (
             "EXT",

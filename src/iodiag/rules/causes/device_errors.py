@@ -2,7 +2,8 @@
 
 What it detects: lines of the kernel's log (dmesg, journalctl -k, messages) on a device: a medium error, an
 I/O error, a command that timed out, a reset, a link that went down or became slower, a path that was lost, a
-member that left its array, an error of a file system, a file server that did not respond. Where one falls
+member that left its array, an error that the cache in front of it (bcache) cannot recover from, an error of a
+file system, a file server that did not respond. Where one falls
 into a stretch in which the device, or one above or below it, completed nothing or took several times its
 usual latency, give or take one sample, it is the cause of that stretch. Tasks that the kernel found hung are
 told by themselves.
@@ -17,7 +18,7 @@ than a sample before the event has another cause. Errors of a drive without a me
 out. A disk that was pulled on purpose logs the same.
 
 References: Linux drivers/scsi/scsi_error.c and sd.c, drivers/ata/libata-eh.c, drivers/nvme/host/pci.c,
-block/blk-core.c, drivers/md (dm-mpath.c, raid5.c), fs/ext4/super.c, fs/xfs/xfs_error.c.
+block/blk-core.c, drivers/md (dm-mpath.c, raid5.c, bcache), fs/ext4/super.c, fs/xfs/xfs_error.c.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from iodiag.table.table import Floats, Mask, Table, stacked
 
 OF_DEVICES = {
     "media error": "medium errors",
+    "unrecoverable": "unrecoverable I/O errors",
     "offline": "a device taken offline",
     "all paths down": "the loss of all paths",
     "file system down": "a file system made read-only or shut down",
@@ -69,7 +71,7 @@ OF_DEVICES = {
 }
 """Kinds of events that are trouble of a device, the gravest first, and what the log is said to have."""
 
-LOSING = ("media error", "offline", "md", "file system", "file system down")
+LOSING = ("media error", "unrecoverable", "offline", "md", "file system", "file system down")
 """Kinds after which data is lost or the next failure loses it, however long ago they were."""
 
 _LEAST_FOR_MEDIAN = 4
@@ -373,6 +375,8 @@ def _hung(view: View, events: Table | None) -> Finding | None:
 _REMEDIES = {
     "media error": "Save what is on it, read its SMART data (reallocated, pending and uncorrectable "
     "sectors), and replace it when they grow.",
+    "unrecoverable": "Check its power, slot and cable, and leave the cache device in place: what a writeback "
+    "cache holds for it is nowhere else.",
     "offline": "Check its power, slot and cable, then replace it; a rescan brings it back for a test alone.",
     "md": "Replace the member and let the array rebuild, after a look at its SMART data and cable.",
     "all paths down": "Bring a path back (adapter, cable, SFP, zoning, port of the storage); then check the "
@@ -397,6 +401,8 @@ def _remedies(trouble: Trouble) -> tuple[str, ...]:
 def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
     names = [name for name in trouble.names if re.fullmatch(r"[\w.-]+", name)]
     pattern = "|".join(names[:4]) or "ata|scsi|reset|timeout"
+    if "unrecoverable" in kinds:
+        yield "grep . /sys/block/bcache*/bcache/state /sys/block/bcache*/bcache/dirty_data"
     yield f"dmesg -T | grep -E '{pattern}'"
     if set(kinds) != {"server down"}:
         yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")

@@ -379,7 +379,7 @@ RULE = Rule(
         "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
     },
     confirm=(
-        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
+        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|blocked for more'",
         "multipath -ll",
         "smartctl -l error /dev/DEVICE",
     ),

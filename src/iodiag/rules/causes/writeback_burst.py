@@ -13,6 +13,7 @@ writer that meets the dirty limit stops until the device has caught up.
 When it is wrong: floods that nobody waits for do no harm, however long their queue; then this is
 information. A flood that keeps the device busy while reads fall to a quarter of their rate is a cost at any
 latency. Where reads grow as well, all of the load grew: that is a burst of work and no flood.
+Where writes are in flight in nearly every sample nothing shows what is usual, and the rule is undetermined.
 Checkpoints, compactions and backups look the same and have remedies of their own.
 
 References: Documentation/admin-guide/sysctl/vm.rst (dirty_ratio, dirty_background_bytes); sar(1), kbdirty.
@@ -56,6 +57,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
             reason = "floods of writes, with too few other requests beside them to tell who waits"
             yield RULE.undetermined(reason, series.name)
+        elif _is_never_calm(series):
+            reason = "writes are in flight in nearly every sample: there is no calm to compare a flood with"
+            yield RULE.undetermined(reason, series.name)
         else:
             yield RULE.clear("no floods of writes that make others wait", series.name)
     if not view.devices and (drained := drain(view, limits.cached_mb * KB_PER_MB, limits.drained)):
@@ -64,6 +68,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_known = view.has("memory", "dirty_kb")
         reason = "no floods of writes that make others wait" if is_known else "no disk is shown"
         yield Outcome(RULE.id, "clear" if is_known else "undetermined", (), reason)
+
+
+def _is_never_calm(series: DeviceSeries) -> bool:
+    """Whether nearly all samples with I/O may be of one flood, so that none shows what is usual."""
+    used = series.samples[~series.samples["is_idle"]]
+    may_be_flood = writes_in_flight(used) >= LEAST_DEPTH
+    return len(used) > 0 and float(may_be_flood.mean()) > 1 - LEAST_CALM
 
 
 def _reads_wait(found: Floods, limits: Limits) -> bool:
@@ -190,6 +201,9 @@ def _drained(rows: Table, values: Values) -> Finding:
 
 LEAST_DEPTH = 4.0
 """Requests in flight below which a burst of writes is no flood."""
+
+LEAST_CALM = 0.25
+"""Share of the samples with I/O that show how a device does without a flood."""
 
 LONGEST_S = 60.0
 """Seconds of a sample up to which it may be of a flood."""

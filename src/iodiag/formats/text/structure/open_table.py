@@ -183,11 +183,12 @@ def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
     above, kernel = found.origins[run], origin.kernel
     is_other_run |= above.host == origin.host and "" != above.kernel != kernel != ""
-    if not found.phases or is_other_run or is_other:
+    begins = not found.phases or is_other_run
+    if begins or is_other:
         # the command of another tool is not the one that printed these rows
         tool = origin.command.tool if origin.command else ""
         is_own = state.table is not None and state.table.layout.format.startswith(tool)
-        label = label_of(found, said, origin.command if is_own else None)
+        label = label_of(found, said, origin.command if is_own and begins else None)
         found.phases.append(label or (f"Linux {kernel}" if kernel else ""))
         state.phase_words = words
 

@@ -14,6 +14,7 @@ MOST_LINES = 20
 """Of the words between two reports, so many of the last lines count."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_PROMPT = re.compile(r"\[?[\w.-]{1,64}@[^#$]{1,128}[#$]\s")
 _NUMBER = re.compile(r"\d+")
 _VERSION_OR_NUMBER = re.compile(r"((?:linux|kernel)\W+\d[\w.+-]*)|\d+", re.I)
 # what pagers, editors and shells put between the lines of a capture, and what is left of a row
@@ -37,9 +38,12 @@ def is_prose(line: str) -> bool:
 
 
 def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
-    """What names a phase: the last paragraph of the words above it, else its command, else what is there."""
+    """What names a phase: the last paragraph of the words above it, else its command, else what is there.
+
+    `command` is the one that begins it, if any; it goes before rows of numbers that another program printed.
+    """
     worded = [line for line in lines if _WORD.search(found.text.line(line))]
-    if not worded and command is not None:
+    if command is not None and all(_is_of_program(found.text.line(line)) for line in worded):
         return cut(" ".join((command.tool, *command.words)))
     worded = worded or list(lines[-1:])
     first = len(worded) - 1
@@ -49,6 +53,14 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     if paragraph and paragraph[-1].endswith(":"):
         paragraph = _sentence(found, worded[-1])
     return cut(" ".join(paragraph))
+
+
+def _is_of_program(line: str) -> bool:
+    """Whether a line runs a program such as `top`, or is what it prints: several of its words are numbers."""
+    words = line.split()
+    if _PROMPT.match(line.strip()):
+        return True
+    return sum(word[0].isdigit() for word in words) > _MOST_NUMBERS and not words[-1].endswith(":")
 
 
 def _sentence(found: Walk, last: int) -> list[str]:
