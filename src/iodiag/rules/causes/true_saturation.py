@@ -224,8 +224,6 @@ def _told(
     series: DeviceSeries, lead: JudgedLevel, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
-    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
-    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
     seen = often.replace("count", "shown") + " (saturated in {count})" * (
         len(lead.level.rows) < int(values["count"])
@@ -486,7 +484,7 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
-    "{inflation:.1f} times as long as {lightest}",
+    "{inflation:.1f} times as long as with {unloaded_depth}",
     "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
     "{latency:ms} each",
     "class": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; "
