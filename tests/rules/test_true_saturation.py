@@ -54,7 +54,7 @@ def test_without_baseline_and_class_it_stays_open(run):
 
 
 def test_longer_than_any_class_takes_is_full(run):
-    report = run(iostat([{"sda": load(70, 2000)}] * 20))
+    report = run(iostat([{"sda": load(70, 700)}] * 20))
     (finding,) = found(report)
     assert (finding.severity, finding.confidence) == ("warning", "medium")
     assert {o.status for o in report.outcomes if "sda" in o.devices} == {"finding"}
@@ -779,3 +779,31 @@ def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline
     assert depths == {130.0}
     assert "times as long as with" not in finding.summary
     assert not any("least seen" in item.text for item in finding.evidence)
+
+
+WAITS_A_LITTLE = {"%user": 10, "%iowait": 9, "%idle": 81}
+JOURNAL = "13:00:01  UID  PID  kB_rd/s  kB_wr/s kB_ccwr/s iodelay  Command\n"
+JOURNAL += "13:00:02  0  31  0.00 0.00 0.00 {ticks} jbd2/sda1-8\n"
+
+
+@pytest.mark.parametrize(
+    ("reads", "cpus", "context", "severity"),
+    [
+        (0.5, None, [], "critical"),
+        (0.5, 2, [], "warning"),
+        (0.5, 16, [], "critical"),
+        (0.1, None, [], "warning"),
+        (0.1, None, [JOURNAL.format(ticks=2846)], "critical"),
+        (0.1, None, [JOURNAL.format(ticks=60)], "warning"),
+    ],
+    ids=["reads", "nobody waits", "CPUs wait", "a flush", "a journal is held up", "a journal"],
+)
+def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads, cpus, context, severity):
+    """The levels apart hold few samples each; the state is what lasts, and its mean is a second."""
+    waits = ((800, 190), (1100, 260), (1500, 400), (1000, 240), (760, 180))
+    rows = [load(240, wait, reads=reads, size=200, depth=depth, util=100) for wait, depth in waits]
+    text = re.sub(
+        r"\(\d+ CPU\)", f"({cpus} CPU)" if cpus else "", iostat([{"sda": r} for r in rows], WAITS_A_LITTLE)
+    )
+    (finding,) = found(run(text, lsblk(("sda", True)), *context))
+    assert finding.severity == severity

@@ -9,8 +9,8 @@ Why it matters: such a process gets on as fast as its I/O is answered, whatever 
 When it is wrong: iodelay is in ticks of a hundredth of a second, which some platforms have otherwise; it is
 of the main thread alone, and a kernel of 5.14 or later counts none unless it is told to (delayacct). A writer
 that the page cache holds back waits, too, and so does one that reads one page after another from a quick
-device. The kernel counts a wait when it ends, so that one may be longer than the sample that counts it: then it
-is told as it is, and as no share.
+device. The kernel counts a wait when it ends, so that one may be longer than the sample that counts it: such
+a wait is told as it is, and as no share.
 
 References: pidstat(1); proc_pid_stat(5), delayacct_blkio_ticks; accounting/delay-accounting.rst.
 """
