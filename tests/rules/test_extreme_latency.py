@@ -440,3 +440,45 @@ def test_a_latency_without_requests_or_busy_time_is_no_symptom(report_of):
     assert found(report_of, [stray] * 2, device="loop3") is None
     busy = stray | {"w/s": 0.5, "wkB/s": 2.0, "aqu-sz": 0.48, "%util": 48.0}
     assert found(report_of, [busy] * 2, device="loop3")
+
+
+def evidence(finding):
+    return " ".join(item.text for item in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (load(60, 3000, size=500, reads=0, depth=140, util=100), "at 60/s with 140 in flight"),
+        (
+            load(60, 3000, size=500, reads=0.5, depth=140, util=100) | {"r_await": 20.0},
+            "at 30/s; rate times latency makes 90 in flight",
+        ),
+    ],
+    ids=["a queue of one direction", "the queue of both directions"],
+)
+def test_the_printed_queue_is_told_where_it_is_of_these_requests(report_of, row, told):
+    assert told in evidence(found(report_of, [row]))
+
+
+def test_the_longest_time_of_a_healthy_device_is_of_that_size_and_told_once(report_of):
+    report = report_of(iostat([{"vda": load(60, 3000, size=500, reads=0, depth=140, util=100)}] * 3))
+    finding = only(report)
+    assert "one alone of 500.0 kB takes a healthy device (of class: network) at most 55 ms" in evidence(
+        finding
+    )
+    (full,) = (f for f in report.findings if f.rule == "true-saturation")
+    assert "times the 10 ms that one such request alone usually takes at most (network)" in evidence(full)
+
+
+def test_a_lone_read_leads_no_finding_and_each_direction_counts_its_own_samples(report_of):
+    slow = load(50, 3000, size=500, reads=0, depth=150, util=100)
+    one_read = slow | {"r/s": 1.0, "rkB/s": 4.0, "r_await": 6000.0}
+    summary = found(report_of, [slow, one_read, slow, load(50, 20, reads=0)]).summary
+    assert " 6 s " not in summary
+    assert "requests of" in summary
+    assert "in 3 of 4 samples" in summary
+    reads = one_read | {"r/s": 5.0, "rkB/s": 20.0}
+    summary = found(report_of, [slow, reads, slow, load(50, 20, reads=0)]).summary
+    assert "6 s for reads of 4.0 kB" in summary
+    assert "in 1 of 4 samples" in summary

@@ -68,3 +68,19 @@ def test_without_a_column_of_waits_it_does_not_apply(report_of):
     text = pidstat(0).replace(" iodelay", "").replace(" 0 sftp", " sftp")
     (outcome,) = [o for o in report_of(text).outcomes if o.rule == RULE]
     assert outcome.status == "not_applicable"
+
+
+def test_a_wait_longer_than_the_sample_is_told_as_it_is_and_as_no_share(report_of):
+    """The kernel counts it when it ends; another process waits for most of each sample."""
+    text = ""
+    for second, delay in enumerate((91, 70, 108, 84)):
+        text += f"13:00:{second:02}  {HEADER}\n13:00:{second + 1:02}  0  77  0.00 43960.00 0.00 {delay} tar\n"
+        text += f"13:00:{second + 1:02}  0  31  0.00 0.00 0.00 2846 jbd2/sda1-8\n\n" * (second == 3)
+    summary = only(report_of(text)).summary
+    assert summary == (
+        "tar waits for I/O 88 % of its time while it writes 43,960 kB/s; "
+        "jbd2/sda1-8 had waited 28.5 s for I/O when that ended."
+    )
+    alone = only(report_of(pidstat(2846, kb=4.0, step=1)))
+    assert alone.summary == "sftp had waited 28.5 s for I/O when that ended."
+    assert alone.severity == "warning"

@@ -39,6 +39,7 @@ def test_means_count_the_samples_in_which_a_process_did_nothing():
     assert [values["process"] for values in each] == ["dd", "mysqld"]
     assert each[0] == {
         **{"process": "dd", "pid": "1237", "samples": 2, "io_delay_ticks": 30},
+        "most_io_delay_ticks": 60,
         **{"read_kb_per_s": 4, "write_kb_per_s": 153600, "read_rank": 2, "write_rank": 1},
     }
     assert each[1]["write_kb_per_s"] == 200

@@ -158,10 +158,10 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="queue_depth")
     elif load.basis in ("class", "either", "reads"):
         text = (
-            "{latency:ms} with {depth} in flight is {inflation:.1f} times the longest time that a "
-            "healthy device ({class}) needs for a single request"
+            "{latency:ms} with {depth} in flight is {inflation:.1f} times the {usual:ms} that one such "
+            "request alone usually takes at most ({class})"
         )
-        values |= {"class": class_named(series)}
+        values |= {"class": class_named(series), "usual": load.said.latency_ms / load.inflation}
         yield cite(rows, text, values, worst="await_ms")
     elif load.basis == "queue":
         text = "{depth} in flight is more than a disk or its controller takes at once"

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.measure.time_per_kb import APART, ONE_WAY, in_flight
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
+from iodiag.analysis.measure.weighted import lengths as lengths_of
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.result_cache import cached
@@ -32,6 +33,10 @@ ALONE = 1.3
 
 MOST_BEYOND = 3.0
 """Times rate and latency that a counter of the queue may be, for requests that a sample's ends cut."""
+
+DRAINED = 2.0
+"""Times the queue that rate and latency make in a sample in which it drains; it is no miscount where that
+accounts for half of what others hold beyond theirs."""
 
 LEVEL_GAP = 1.4
 """Neighbouring depths further apart than this belong to different load levels."""
@@ -110,11 +115,11 @@ class Level:
         """
         if self.direction == "mixed requests":
             return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
-        own = self._way(self.direction)
+        own, other = (self._way(way) for way in sorted(WAYS, key=lambda way: way != self.direction))
         pairs = (
             (own.rate, self.rate),
             (own.size_kb * own.rate, self.size_kb * self.rate),
-            (own.depth, self.depth),
+            (own.depth, own.depth + other.depth),
         )
         # of unknown numbers none is below
         is_part = any(part < ONE_WAY * whole for part, whole in pairs)
@@ -237,12 +242,16 @@ def level_samples(series: DeviceSeries) -> Table:
 def _completing(samples: Table) -> Floats:
     """The requests in flight, without those that a counter has far beyond what completes, flushes included.
 
-    What is stuck or counted wrongly says nothing of how the others are served.
+    What is stuck or counted wrongly says nothing of how the others are served. Of a queue that builds up and
+    drains, which completes in some samples what was in flight in others, the counter is right.
     """
     depth, flushes = samples.floats("depth"), samples.floats("flushes_per_s")
     held = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
     held += np.nan_to_num(flushes * samples.floats("flush_await_ms")) / 1000
-    return np.where(depth > MOST_BEYOND * held + 1, held, depth)
+    is_beyond, is_drained = depth > MOST_BEYOND * held + 1, held > DRAINED * depth
+    surplus, lengths = np.nan_to_num(depth - held), lengths_of(samples)
+    pending, done = (float(surplus[where] @ lengths[where]) for where in (is_beyond, is_drained))
+    return np.where(is_beyond & (pending + DRAINED * done > 0), held, depth)
 
 
 def _costs(samples: Table) -> Floats:

@@ -546,7 +546,9 @@ def _with_verdict(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
-    if unloaded is not None and is_queued and load.lower is not None:
+    # more in flight cost less: that is no baseline
+    is_lighter = unloaded is not None and unloaded.depth < level.depth
+    if unloaded is not None and is_queued and is_lighter and load.lower is not None:
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)

@@ -44,6 +44,7 @@ class Process:
             self.write_kb = (self.write_kb or 0.0) + write_kb
         if delay:
             self.extra["io_delay_ticks"] = self.extra.get("io_delay_ticks", 0.0) + delay
+            self.extra["most_io_delay_ticks"] = max(self.extra.get("most_io_delay_ticks", 0.0), delay)
 
 
 class Measure(NamedTuple):
@@ -107,7 +108,7 @@ def process_table(rows: list[Row], ends: Sequence[tuple[int, float]], source: st
 
 
 def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:
-    """The sum of all, then the five that read most and the five that wrote most, a fact each.
+    """The sum of all, then the five each that read most, wrote most and waited longest, a fact each.
 
     The sum has the length of a sample, `interval_s`, where that is known. A fact's values are `process`, its
     number, kB (per second) of each direction that is known, and `read_rank` and `write_rank` from 1 for the
@@ -125,7 +126,11 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
     text = f"{who} read {read} and wrote {wrote} in all ({measure.basis})"
     yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
     ranks = {direction: _ranks(processes, direction) for direction in ("read", "write")}
-    for number in sorted({*ranks["read"], *ranks["write"]}, key=lambda n: -_moved(processes[n])):
+    late = [n for n, process in enumerate(processes) if process.extra]
+    late.sort(key=lambda n: -processes[n].extra["most_io_delay_ticks"])
+    for number in sorted(
+        {*ranks["read"], *ranks["write"], *late[:_TOP]}, key=lambda n: -_moved(processes[n])
+    ):
         yield _fact(
             kind, processes[number], measure, {d: r[number] for d, r in ranks.items() if number in r}, source
         )

@@ -231,7 +231,8 @@ def _divide(processes: Sequence[Process], samples: int) -> None:
     for process in processes:
         process.read_kb = None if process.read_kb is None else process.read_kb / samples
         process.write_kb = None if process.write_kb is None else process.write_kb / samples
-        process.extra = {name: value / samples for name, value in process.extra.items()}
+        if (ticks := process.extra.get("io_delay_ticks")) is not None:
+            process.extra["io_delay_ticks"] = ticks / samples
 
 
 FORMAT = ContextFormat(

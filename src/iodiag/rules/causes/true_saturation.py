@@ -15,7 +15,8 @@ is left out because it falls short of a threshold by less than they differ. Wher
 in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
-somebody may wait for them; or for half a second and more in a queue of eight while the CPUs do little
+somebody may wait for them; or for a second, a quarter of them reads or a file system's journal held up for
+five; or for half a second and more in a queue of eight while the CPUs do little
 but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
@@ -82,12 +83,14 @@ from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import (
     RANDOM_KB,
     class_of,
+    events_per_sample,
     is_adjacent_stream,
     streams_kb,
     usual_ms,
 )
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
@@ -150,7 +153,7 @@ def _finding(
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
         summary = _STILL + summary.replace("{device} is", "; in others it is", 1)
-    severity = _severity(view, series, lead, rows, sure, limits)
+    severity = _severity(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead)}
@@ -175,6 +178,7 @@ def _finding(
             *iowaits,
             *waiters(view, lead),
             *given,
+            *map(cite_fact, _late_journals(view)),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
             *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
@@ -224,8 +228,6 @@ def _told(
     series: DeviceSeries, lead: JudgedLevel, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
-    is_lighter = lead.unloaded is not None and lead.unloaded.depth < lead.level.depth
-    values["lightest"] = say("with {unloaded_depth}", values) if is_lighter else "in its quickest sample"
     often = in_samples(len(series.samples))
     seen = often.replace("count", "shown") + " (saturated in {count})" * (
         len(lead.level.rows) < int(values["count"])
@@ -372,7 +374,13 @@ def _points(view: View, load: JudgedLevel, limits: Limits) -> float:
 
 
 def _severity(
-    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, sure: Confidence, limits: Limits
+    view: View,
+    series: DeviceSeries,
+    load: JudgedLevel,
+    rows: Table,
+    whole: Table,
+    sure: Confidence,
+    limits: Limits,
 ) -> Severity:
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if is_passing(series, rows, limits) or sure == "low" or load.level.latency_ms < limits.least_harm:
@@ -389,23 +397,40 @@ def _severity(
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
         return "critical"
-    return "critical" if _stands_still(view, series, load, limits) else "warning"
+    return "critical" if _stands_still(view, series, load, whole, limits) else "warning"
 
 
-def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
-    """Whether requests wait many seconds in a queue; or nearly one, and CPUs or the load show no work done.
+def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Table, limits: Limits) -> bool:
+    """Whether requests wait many seconds in a queue; or one, and reads or a file system's journal as well; or
+    nearly one, and CPUs or the load show no work done.
 
-    Of writes one task alone may fill the queue, through the page cache.
+    Of writes one task alone may fill the queue, through the page cache. `whole` are the samples of the state.
     """
-    level = load.level
-    is_lasting = level.util >= limits.full_util / 100 and 2 * len(level.rows) >= len(series.loaded)
-    if not is_lasting or level.depth < limits.hard_depth or level.latency_ms < limits.still_ms:
+    level, done = load.level, events_per_sample(whole)
+    latency_ms = float(np.nansum(done * whole.floats("latency_ms")) / np.nansum(done))
+    is_full = weighted.mean(whole, "util_pct") >= limits.full_util
+    is_lasting = is_full and 2 * len(whole) >= len(series.loaded)
+    if not is_lasting or level.depth < limits.hard_depth or not latency_ms >= limits.still_ms:
         return False
-    if level.latency_ms >= limits.dead_ms:
-        return not does_nobody_wait(view, level.rows)
+    is_read = weighted.mean(whole, "reads_per_s") >= limits.read_share * weighted.mean(whole, "ios_per_s")
+    is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view)))
+    if latency_ms >= limits.dead_ms or is_shared:
+        # of an unknown number of CPUs a small share of iowait may be all of one
+        is_counted = view.cpus is not None or blocked(view, whole) is not None
+        return not (is_counted and does_nobody_wait(view, whole))
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
+
+
+def _late_journals(view: View) -> list[Fact]:
+    """The journals of ext4 that had waited for seconds: whoever changes a file meanwhile waits for them."""
+    journals = (fact for fact in view.facts_of("pidstat") if fact.word("process").startswith("jbd2/"))
+    return [fact for fact in journals if fact.number("most_io_delay_ticks") >= LATE_JOURNAL_TICKS]
+
+
+LATE_JOURNAL_TICKS = 500
+"""Ticks of 10 ms that a journal waits between two commits which are usually 5 s apart (ext4(5), commit=)."""
 
 
 def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
@@ -486,7 +511,7 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
     "the latency of a single request; at most {gain:.0f} % more throughput is possible",
     "least seen": "{device} is saturated: its {direction} take {latency:ms} with {depth} in flight, "
-    "{inflation:.1f} times as long as {lightest}",
+    "{inflation:.1f} times as long as with {unloaded_depth}",
     "spindles": "{device} is saturated: {depth} requests queue on {spread_over:g} {serial}s, "
     "{latency:ms} each",
     "class": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight; "
@@ -539,6 +564,10 @@ RULE = Rule(
         "dead_ms": Threshold(
             10_000, "ms", "latency at which it does whoever waits", "judgement: ten seconds"
         ),
+        "second_ms": Threshold(
+            1000, "ms", "mean latency at which reads, or a journal, stand still", "judgement: a second each"
+        ),
+        "read_share": Threshold(0.25, "", "share of requests that are reads", "judgement: no flush alone"),
         "still_iowait": Threshold(85, "%", "iowait that goes with it", "as swap-thrash: a seventh is left"),
         "least_idle": Threshold(
             10,

@@ -32,7 +32,7 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -44,9 +44,9 @@ from iodiag.analysis.host.who_waits import NEVER_IDLE, NOBODY, SECONDS_MS, block
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import device_fields
+from iodiag.analysis.measure.time_per_kb import ONE_WAY
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
-    SERVICE,
     SLOWEST_FLUSH_MS,
     class_of,
     events_per_sample,
@@ -60,6 +60,11 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, stacked
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
+WAYS = (
+    ("requests", "latency_ms", "size_kb", "ios_per_s"),
+    *((plural, f"{way}_await_ms", f"{way}_size_kb", f"{plural}_per_s") for way, plural in DIRECTIONS),
+)
+"""What latency, size and rate are of: all requests, or one direction."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -122,7 +127,8 @@ from which such requests hold up who asks for them."""
 
 def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits) -> Finding:
     """Of one request at a time that took long: no queue explains it, and other samples refute the class."""
-    worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
+    told = _told(series, rows, [np.ones(len(rows), dtype=np.bool_)] * len(WAYS))
+    worst = max(told, key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     others = series.samples[_are_alone(series.samples)]
     values["usual"] = weighted.mean(others[~np.isin(others["sample"], rows["sample"])], "latency_ms")
@@ -245,13 +251,17 @@ def _slow_for_one(series: DeviceSeries) -> str:
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     """The samples in which requests of either direction took too long for any device of the class."""
     samples = series.samples
-    in_line, flushing = _in_line(samples), _flushing(samples)
-    result = np.zeros(len(samples), dtype=np.bool_)
-    for latency, size in _latencies(samples):
-        sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
-        result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
+    result = np.any(list(_too_long(series, samples, limits)), axis=0)
     is_refuted = (samples.floats("ios_per_s") == 0) & (samples.floats("util") == 0)
     return np.asarray((result | _are_stalls(samples)) & ~is_refuted)
+
+
+def _too_long(series: DeviceSeries, samples: Table, limits: Limits) -> Iterator[Mask]:
+    """Where all requests, the reads and the writes took too long for any device of the class."""
+    in_line, flushing = _in_line(samples), _flushing(samples)
+    for latency, size in _latencies(samples):
+        sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
+        yield np.asarray((latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms)))
 
 
 def _are_stalls(samples: Table) -> Mask:
@@ -272,9 +282,8 @@ STALL_DEPTH, STALL_MS, STALL_RATE, STALL_TIMES = 5.0, 500.0, 20.0, 20.0
 
 
 def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
-    yield samples.floats("latency_ms"), samples.floats("size_kb")
-    for way, _ in DIRECTIONS:
-        yield samples.floats(f"{way}_await_ms"), samples.floats(f"{way}_size_kb")
+    for _, latency, size, _ in WAYS:
+        yield samples.floats(latency), samples.floats(size)
 
 
 def _flushing(samples: Table) -> Floats:
@@ -315,8 +324,7 @@ def _finding(
     carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
-    values = worst | {"count": len(rows), "samples": len(series.samples)}
+    values = worst = _worst(series, rows, limits) | {"samples": len(series.samples)}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
     # a disk that is idle meanwhile has no part in it
     has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
@@ -333,7 +341,7 @@ def _finding(
         confidence="high" if requests >= limits.least_requests else "medium",
         **device_fields(rows, *named),
         summary=say(
-            f"{{device}} takes {'up to ' * (len(rows) > 1)}"
+            f"{{device}} takes {'up to ' * (float(worst['count']) > 1)}"
             "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
@@ -388,40 +396,51 @@ _OF_VIRTUAL = (
 )
 
 
-def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
-    """The worst sample, by all requests and by direction."""
+def _worst(series: DeviceSeries, rows: Table, limits: Limits) -> Values:
+    """What took longest, all requests or one way, in `count` samples; a lone request leads no others."""
+    of_all, *of_ways = _too_long(series, rows, limits)
+    of_all |= _are_stalls(series.samples)[np.isin(series.samples["sample"], rows["sample"])]
+    told = _told(series, rows, (of_all, *of_ways))
+    return max(told, key=lambda values: (float(values["requests"]) > 1, float(values["latency"])))
+
+
+def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[Values]:
+    """The worst sample, by all requests and by direction, each of those samples that its mask has."""
     in_line, flushing = _in_line(rows), _flushing(rows)
-    ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
-    ways += [(plural, f"{way}_await_ms", f"{way}_size_kb", f"{plural}_per_s") for way, plural in DIRECTIONS]
-    for plural, latency, size, rate in ways:
-        data = rows.floats(latency)
+    for (plural, latency, size, rate), is_own in zip(WAYS, masks, strict=True):
+        data = np.where(is_own, rows.floats(latency), np.nan)
         if np.isnan(data).all():
             continue
         at = int(np.nanargmax(data))
         size_kb, per_s = float(rows.floats(size)[at]), float(rows.floats(rate)[at])
-        sane = float(in_line[at] * sane_limit_ms(series, size_kb) + flushing[at])
+        slowest = float(sane_limit_ms(series, size_kb))
+        depth, printed, ios = (float(rows.floats(name)[at]) for name in ("depth", "queue_depth", "ios_per_s"))
+        # a queue that drains holds fewer than those that end in it waited for; the counter is of both ways
+        is_told = depth == printed and (plural == "requests" or per_s >= ONE_WAY * ios)
         yield {
             "device": series.name,
+            "count": float(np.count_nonzero(is_own)),
+            "requests": float(np.nansum(events_per_sample(rows, rate)[is_own])),
             "direction": plural,
             "latency": float(data[at]),
             "size": size_kb,
             "of": f" of {size_kb:.1f} kB" if size_kb >= 0 else "",
             "rate": per_s,
-            "depth": per_s * float(data[at]) / 1000,
+            "depth": printed if is_told else per_s * float(data[at]) / 1000,
+            "made": " with" if is_told else "; rate times latency makes",
             "in_line": float(in_line[at]),
-            "busy": " while busy" * bool(in_line[at] > _ABOVE * max(float(rows.floats("depth")[at]), 1.0)),
-            "sane": sane,
+            "busy": " while busy" * bool(in_line[at] > _ABOVE * max(depth, 1.0)),
+            "slowest": slowest,
+            "sane": float(in_line[at] * slowest + flushing[at]),
             "class": class_of(series),
         }
 
 
 def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
-    text = "{direction}{of} took {latency:ms}, at {rate}/s with {depth} of them in flight on average"
+    text = "{direction}{of} took {latency:ms}, at {rate}/s{made} {depth} in flight"
     yield cite(rows, text, values, worst="latency_ms")
-    service = SERVICE[class_of(series)]
-    sane: Values = {"slowest": service.sane_limit_ms, "class": class_of(series)}
-    text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
-    yield cite(rows, text, sane, weighs="context")
+    text = "one alone{of} takes a healthy device (of class: {class}) at most {slowest:ms}"
+    yield cite(rows, text, values, weighs="context")
     util, rate = weighted.mean(rows, "util_pct"), weighted.mean(rows, "ios_per_s")
     if util >= 95 and rate > 0:
         per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)

@@ -9,14 +9,17 @@ Why it matters: such a process gets on as fast as its I/O is answered, whatever 
 When it is wrong: iodelay is in ticks of a hundredth of a second, which some platforms have otherwise; it is
 of the main thread alone, and a kernel of 5.14 or later counts none unless it is told to (delayacct). A writer
 that the page cache holds back waits, too, and so does one that reads one page after another from a quick
-device.
+device. The kernel counts a wait when it ends, so that one may be longer than the sample that counts it: such
+a wait is told as it is, and as no share.
 
 References: pidstat(1); proc_pid_stat(5), delayacct_blkio_ticks; accounting/delay-accounting.rst.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite_fact, say
 from iodiag.analysis.view.view import View
@@ -36,42 +39,66 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no time that a process waited is given: pidstat -d 1 with kernel.task_delayacct = 1"
         yield RULE.not_applicable(reason, missing=("facts.pidstat",))
         return
-    worst = max(waiting, key=lambda fact: fact.number("io_delay_ticks"))
     length = next((one.number("interval_s") for one in facts if one.number("interval_s") > 0), 0.0)
-    values: Values = {
-        "process": worst.word("process"),
-        "waited": worst.number("io_delay_ticks") / TICKS_PER_S,
-    }
+    # more than its time in one sample: the wait began before, and is counted when it ends
+    ended = [fact for fact in waiting if 0 < MOST * length < _seconds(fact, "most_io_delay_ticks")]
+    ended.sort(key=lambda fact: -_seconds(fact, "most_io_delay_ticks"))
+    rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -_seconds(fact))
+    longest = [fact for fact in rest[:1] if length and _seconds(fact) >= limits.share / 100 * length]
+    if ended or longest:
+        yield _finding(view, longest, ended[:_TOLD], length, limits)
+        return
+    values: Values = {"process": rest[0].word("process"), "waited": _seconds(rest[0])}
+    text = "of those listed {process} waits longest, {waited:.2f} s a sample"
     if not length:
         text = "{process} waited {waited:.2f} s for I/O in a sample whose length is not known"
-        yield RULE.undetermined(say(text, values))
-    elif float(values["waited"]) < limits.share / 100 * length:
-        yield RULE.undetermined(
-            say("of those listed {process} waits longest, {waited:.2f} s a sample", values)
-        )
-    else:
-        yield _finding(view, worst, values | {"length": length}, limits)
+    yield RULE.undetermined(say(text, values))
 
 
-def _finding(view: View, worst: Fact, values: Values, limits: Limits) -> Finding:
-    moved = {way: worst.number(f"{way}_kb_per_s") for way in ("read", "write")}
-    verb = {"read": "reads", "write": "writes"}[max(moved, key=lambda way: moved[way] or 0.0)]
-    values |= {"share": 100 * float(values["waited"]) / float(values["length"]), "kb": max(moved.values())}
+MOST, _TOLD = 1.1, 2
+"""Times the length of a sample that a process waits in it at the most, for what clocks are off by; and how
+many that waited for longer are told."""
+
+
+def _seconds(fact: Fact, name: str = "io_delay_ticks") -> float:
+    return fact.number(name) / TICKS_PER_S
+
+
+def _finding(
+    view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
+) -> Finding:
+    said = [*(_share(fact, length) for fact in longest), *map(_wait, ended)]
+    lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
-    is_little = float(values["kb"]) < limits.much
     return RULE.finding(
-        severity="info" if is_shown else "warning" if is_little else "notice",
-        confidence="high" if worst.number("samples") >= limits.samples else "medium",
-        summary=say(
-            "{process} waits for I/O {share:.0f} % of its time while it " + verb + " {kb:.0f} kB/s.", values
-        ),
+        severity="info" if is_shown else "warning" if _moved(lead)[1] < limits.much else "notice",
+        confidence="high" if lead.number("samples") >= limits.samples else "medium",
+        summary="; ".join(said) + ".",
         evidence=(
-            cite_fact(worst),
+            *(cite_fact(fact) for fact in (*longest, *ended)),
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("pidstat")[:1]),
         ),
         refutes=("ticks of another length than 10 ms: getconf CLK_TCK",),
         cannot_know=("for which device it waits, and whether that is slow",),
     )
+
+
+def _moved(fact: Fact) -> tuple[str, float]:
+    """The direction in which a process moves more, as a verb, and kB/s of it."""
+    kb = {f"{way}s": float(np.nan_to_num(fact.number(f"{way}_kb_per_s"))) for way in ("read", "write")}
+    return max(kb.items(), key=lambda one: one[1])
+
+
+def _share(fact: Fact, length: float) -> str:
+    verb, kb = _moved(fact)
+    values: Values = {"process": fact.word("process"), "share": min(100.0, 100 * _seconds(fact) / length)}
+    text = "{process} waits for I/O {share:.0f} % of its time while it " + verb + " {kb:.0f} kB/s"
+    return say(text, values | {"kb": kb})
+
+
+def _wait(fact: Fact) -> str:
+    values: Values = {"process": fact.word("process"), "waited": _seconds(fact, "most_io_delay_ticks")}
+    return say("{process} had waited {waited:.1f} s for I/O when that ended", values)
 
 
 RULE = Rule(
