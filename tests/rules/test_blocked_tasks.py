@@ -280,6 +280,39 @@ def test_writers_wait_where_iowait_follows_the_writes(report_of, rows, is_told):
 
 
 @pytest.mark.parametrize(
+    ("pause", "is_told"), [(PAUSE, True), ([row | {"bo": 2000} for row in PAUSE], False)]
+)
+def test_few_writers_that_wait_in_bursts_are_told_so(report_of, pause, is_told):
+    finding = only(report_of(vmstat(BURST + pause), rules=[RULE]))
+    assert ("buffered writes are flushed in bursts" in finding.summary) is is_told
+
+
+def test_a_lone_writer_at_a_flat_rate_does_not_show_what_the_disk_takes(report_of):
+    finding = only(report_of(vmstat([row | {"bo": 8000} for row in BURST]), rules=[RULE]))
+    assert "flat rate" in finding.summary
+    assert "takes no more" not in finding.summary
+
+
+STANDS = [{"b": 20, "wa": 60, "bo": 0, "bi": 0}] * 8
+
+
+def test_a_stretch_that_stands_still_is_no_part_of_what_is_moved(report_of):
+    rows = [{"b": 20, "wa": 60, "bo": 9000}] * 3 + [{"b": 12, "wa": 60, "bo": 20000}] + STANDS
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    text = " ".join((finding.summary, *(item.text for item in finding.evidence)))
+    assert "in the other 8 of these 12 samples almost nothing is read or written" in text
+    assert "11.47 MB/s are written (9,000 kB/s to 19.53 MB/s)" in text
+    assert "the more tasks wait, the less is moved" not in text
+
+
+def test_iowait_of_one_sample_has_no_range(report_of):
+    text = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n  1.00  0.00  3.00  45.25  0.00  50.75\n"
+    finding = only(report_of("$ iostat -cy 5 1\n" + text, rules=[RULE]))
+    assert finding.evidence[0].text == "iowait is 45.25 %"
+    assert "iowait is 45.25 %, in" in finding.summary
+
+
+@pytest.mark.parametrize(
     ("floods", "calm", "is_told"),
     [
         ([9000] * 5, [32000] * 20, True),

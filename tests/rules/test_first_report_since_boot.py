@@ -68,3 +68,24 @@ def test_no_sentence_calls_an_average_a_sample(report_of):
             "only sample" in text for text in (finding.summary, *(e.text for e in finding.evidence))
         )
         assert finding.samples is None
+
+
+@pytest.mark.parametrize(
+    ("since_boot", "told"),
+    [
+        # nice is a part of vmstat's us; 1.22 is 1 where no decimals are printed
+        ("9.44  21.99  20.13  1.22  0.00  47.22", False),
+        ("0.01  0.00  20.13  1.22  0.00  78.64", True),
+    ],
+)
+def test_an_average_is_held_against_columns_of_like_meaning_and_digits(report_of, since_boot, told):
+    text = "Linux 4.10.0 (db01) \t07/30/2017 \t_x86_64_\t(16 CPU)\n\n"
+    text += f"avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          {since_boot}\n\n"
+    text += "Device:            tps    MB_read/s    MB_wrtn/s    MB_read    MB_wrtn\n"
+    text += "sda              84.20         0.12         8.03        258      17858\n\n"
+    same = {"in": 900, "cs": 1000, "bi": 3, "bo": 5, "wa": 1}  # as in the first row
+    rows = [same | {"us": us, "sy": 20 + us % 2} for us in (29, 31, 36, 37)]
+    report = report_of(text + "$ vmstat 10\n" + vmstat(rows), rules=[RULE])
+    said = " ".join(item.text for finding in report.findings for item in finding.evidence)
+    assert ("user time" in said) is told
+    assert "waiting for I/O" not in said

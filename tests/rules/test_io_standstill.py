@@ -31,6 +31,8 @@ def told(report):
         ([MOVES] * 5 + [STILL] * 2, ["clear"]),
         ([MOVES] * 5 + [{"us": 3}] * 8, ["clear"]),  # the load ended, and nobody waits
         ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
+        ([MOVES | {"b": b} for b in (20, 9, 20)] + [STILL | {"b": 20}] * 8, [("critical", "high")]),
+        ([MOVES | {"b": b} for b in (20, 15, 20)] + [STILL | {"b": 20}] * 8, ["undetermined"]),
         ([STILL] * 8, ["clear"]),
         ([STILL] * 5 + [MOVES] * 5, ["clear"]),
         ([MOVES] * 5 + [STILL | {"sy": 95, "us": 4}] * 8, ["undetermined"]),
@@ -44,6 +46,8 @@ def told(report):
         "a pause",
         "ended",
         "always blocked",
+        "a crowd that data set free",
+        "a crowd that hangs",
         "never moved",
         "before a load",
         "no CPU",

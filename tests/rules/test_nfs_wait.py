@@ -60,6 +60,13 @@ def test_a_wait_as_long_as_the_round_trip_is_for_slots(report_of):
     assert "nconnect" in finding.remedy[0]
 
 
+def test_operations_that_wait_beside_an_empty_queue_for_slots_wait_for_another_thing(report_of):
+    finding = only(report_of(nfsiostat([(400.0, 12.0, 60.0)] * 4)))
+    assert "not for a slot of the transport (rpc bklog 0)" in finding.summary
+    assert any("19.2 reads wait on average" in item.text for item in finding.evidence)
+    assert "nfs.max_session_slots" not in finding.remedy[0]
+
+
 def test_operations_that_are_sent_again_are_the_network(report_of):
     finding = only(report_of(nfsiostat([(100.0, 30.0, 30.5, 5)] * 4)))
     assert "5.0 %" in finding.summary

@@ -44,6 +44,19 @@ def test_nothing_but_waiting_for_swap_is_a_standstill(report_of, waits, severity
     assert only(report_of(vmstat(rows), rules=[RULE])).severity == severity
 
 
+@pytest.mark.parametrize(
+    ("log", "severity"),
+    [
+        ("Jan  9 21:27:28 db kernel: Out of Memory: Killed process 6276 (app).\n", "critical"),
+        ("Jan  9 21:27:28 db kernel: EXT3-fs error (device sda1): bad entry in directory\n", "warning"),
+    ],
+)
+def test_processes_that_were_killed_for_memory_are_lost_work(report_of, log, severity):
+    finding = only(report_of(log + "\n$ vmstat 2\n" + vmstat([THRASH] * 20), rules=[RULE]))
+    assert finding.severity == severity
+    assert any("killed 1 process" in item.text for item in finding.evidence) == (severity == "critical")
+
+
 def test_the_swap_device_is_named_where_known(report_of):
     assert only(report_of(vmstat([THRASH] * 20), IOSTAT, LSBLK, rules=[RULE])).devices == ("sda",)
 

@@ -283,7 +283,7 @@ def test_without_a_queue_nothing_says_that_no_device_is_slow():
     head += "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
     rows = "".join(f"{head}sda {70 + n}.00 {400 + n}.00 200.00 {400 + n} 200\n\n" for n in range(5))
     report = report_of("Linux 5.14.0 (box) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n" + rows)
-    assert report.headline.startswith("Tasks wait for I/O: iowait is 41.9 % at most")
+    assert report.headline.startswith("Tasks wait for I/O: iowait is 41.90 %, in 5 of 5 samples")
     assert "sda completes 72 requests/s of 8.4 kB" in report.headline
     assert "seen to be slow" not in report.headline
 
@@ -828,7 +828,7 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
 @pytest.mark.parametrize(
     ("texts", "state", "says"),
     [
-        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "of the disks it has only averages"),
+        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "only averages since boot of its disks (sda"),
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "nobody waits for I/O in 4 samples"),
         ((vmstat([{"us": 3, "wa": 9}, {"us": 3}]),), "unknown", "nobody waits for I/O in 2 samples"),
         ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it has no disk statistics"),
@@ -987,6 +987,21 @@ COUNTERS = (
     " 252 0 vda 2000 32 132766 8000 50000 5277 7311292 25000 3 279930 33500 0 0 0 0 10000 500\n"
     " 252 1 vda1 65 0 520 18 0 0 0 0 0 36 18 0 0 0 0 0 0\n"
 )
+
+
+@pytest.mark.parametrize(
+    ("changes", "begins"),
+    [
+        ({}, "No trouble is visible, but the capture cannot prove health: nobody waits for I/O in 4 samples"),
+        ({"b": 2, "wa": 40}, "This capture is not enough: of the disks it has only averages"),
+    ],
+)
+def test_disks_that_are_known_since_boot_alone_leave_what_the_samples_show(changes, begins):
+    since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
+    rows = [{"us": 30, "bo": kb, "b": 0, "wa": 0} | changes for kb in (9000, 14000, 11000, 17000)]
+    said = report_of(since_boot, "$ vmstat 10\n" + vmstat(rows)).headline
+    assert said.startswith(begins)
+    assert "averages since boot" in said
 
 
 def test_one_snapshot_of_counters_tells_means_since_boot_and_how_to_get_rates():

@@ -27,6 +27,8 @@ def lack_of_disks(views: Sequence[View]) -> str:
     A counter of milliseconds has 32 bits and says nothing of how often it began again.
     """
     counters = next((view.samples("disk_counters") for view in with_snapshots(views)), None)
+    if any("disk" in view.average_only for view in views):
+        return "only averages since boot of its disks"
     if counters is None:
         return f"no disk statistics{_of_a_process(views)}"
     if len(np.unique(counters.floats("report"))) > 1:

@@ -421,6 +421,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             f"{_odd_steal(views)}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
+        if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
+            return _no_proof(calm + _on_average(averaged), is_calm), "Capture samples: `iostat -xyt 1 60`"
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
@@ -443,9 +445,12 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {_why_unknown(views)}"
     if calm:
-        begins = "No trouble is visible, but the" if is_calm else "The"
-        return f"{begins} capture cannot prove health: {calm}.", more
+        return _no_proof(calm, is_calm), more
     return f"This capture is not enough: {_why_unknown(views)}.", more
+
+
+def _no_proof(calm: str, is_calm: bool) -> str:
+    return f"{'No trouble is visible, but the' if is_calm else 'The'} capture cannot prove health: {calm}."
 
 
 def _odd_steal(views: Sequence[View]) -> str:
@@ -543,15 +548,21 @@ def _unusable(views: Sequence[View]) -> dict[str, str]:
 
 
 def _calm_clause(views: Sequence[View]) -> str:
-    """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
+    """What shows that nothing is wrong as far as the capture goes; empty where something may be.
+
+    Averages since boot show neither.
+    """
+    shown = [
+        view for view in views if not len(view.since_boot.get("disk", ())) or "disk" not in view.average_only
+    ]
     left = [
-        (series, one) for view in views for series, one in healths(view) if one not in ("healthy", "idle")
+        (series, one) for view in shown for series, one in healths(view) if one not in ("healthy", "idle")
     ]
     if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
         return ""
     if not left and (unusable := _unusable(views)):
         return _beside_unusable(views, unusable)
-    few = [one for view in views for one in view.devices if has_traffic(one)]
+    few = [one for view in shown for one in view.devices if has_traffic(one)]
     if not left and few and all(_busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
@@ -560,7 +571,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
-    if all(map(_shows_who_waits, views)) and not any(view.devices for view in views):
+    if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
         text, values = _moved(views)
         is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
         if "flat" not in values and not is_stalled:

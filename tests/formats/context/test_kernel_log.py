@@ -165,6 +165,7 @@ MESSAGES = {
     "XFS (dm-0): metadata I/O error: block 0x12 (xlog) error 5": ("dm-0", "file system"),
     "BTRFS error (device sdc1): bdev /dev/sdc1 errs: wr 0, rd 1, flush 0": ("sdc1", "file system"),
     "INFO: task jbd2/sda1-8:345 blocked for more than 120 seconds.": ("", "hung task"),
+    "Out of Memory: Killed process 957 (app).": ("", "out of memory"),
     "Out of memory: Kill process 957 (app) score 524 or sacrifice child": ("", "out of memory"),
     "Memory cgroup out of memory: Killed process 9 (java)": ("", "out of memory"),
     "CPU0: Core temperature above threshold, cpu clock throttled (total events = 1)": ("", "throttled"),

@@ -48,8 +48,10 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     own, other = paired(paging, rows)
     tasks = rows.floats("blocked")[other]
     kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
+    moves = ~_stands_still(kb)
+    own, tasks, kb = own[moves], tasks[moves], kb[moves]
     is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
-    if is_many.all() or not is_many.any():
+    if min(is_many.sum(), (~is_many).sum()) < LEAST_OF_EITHER:
         return None
     (many, few), (slow, fast) = ([float(np.mean(of[m])) for m in (is_many, ~is_many)] for of in (tasks, kb))
     if not (many >= LEAST_CROWD and many >= 2 * few and fast >= 2 * slow and fast >= 4 * STILL_KB):
@@ -62,6 +64,16 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     return paging[own[is_many]], text, values
 
 
+LEAST_OF_EITHER = 2
+"""Samples with many tasks and with few that tell them apart: one is a chance."""
+
+
+def _stands_still(kb: Floats) -> Mask:
+    """The samples in which next to nothing is moved, if three in a row are so; else none."""
+    is_still: Mask = kb < STILL_KB
+    return is_still & (is_still[2:] & is_still[1:-1] & is_still[:-2]).any()
+
+
 LEAST_CROWD = 8.0
 """Tasks that are a crowd, of which a few more or less is no chance."""
 
@@ -69,12 +81,16 @@ LEAST_CROWD = 8.0
 def moved(paging: Table) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values.
 
-    `read`, `written` and their `total` are means in kB/s; `flat` is there where the rate is.
+    `read`, `written` and their `total` are means in kB/s, without stretches that stand still; `flat` is there
+    where the rate is.
     """
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
-    main, is_still = ways[verb], ways["read"] + ways["written"] < STILL_KB
-    values: Values = {way: float(np.nanmean(rates)) for way, rates in ways.items()}
+    is_still = ways["read"] + ways["written"] < STILL_KB
+    # a standstill is told beside the mean, not in it
+    stands = _stands_still(ways["read"] + ways["written"]) & ~is_still.all()
+    main = ways[verb][~stands]
+    values: Values = {way: float(np.nanmean(rates[~stands])) for way, rates in ways.items()}
     values |= {"total": float(values["read"]) + float(values["written"])}
     values |= {"low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
@@ -87,7 +103,9 @@ def moved(paging: Table) -> tuple[str, Values]:
         values["flat"] = flat
         text += ", at a flat rate of {flat:kb}"
     if is_still.any():
-        text += "; in {still} of these {shown} samples almost nothing is read or written: I/O stalled"
+        others = "the other " * bool(stands.any())
+        text += f"; in {others}{{still}} of these {{shown}} samples almost nothing is read or "
+        text += "written: I/O stalled"
     return text, values
 
 

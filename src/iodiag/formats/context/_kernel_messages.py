@@ -210,7 +210,7 @@ INVOKED = r"[^\s:]{1,16}(?: \S{1,15})? invoked oom-killer: "
 _HOST_WIDE = _messages(
     "",
     ("hung task", r"INFO: task .{1,64}? blocked (?:for more than|in I/O wait for more than) \d{1,5} seconds"),
-    ("out of memory", r"(?:Out of memory|Memory cgroup out of memory): Kill"),
+    ("out of memory", r"(?:Out of [Mm]emory|Memory cgroup out of memory): Kill"),
     ("oom-killer", INVOKED),
     ("throttled", r"(?:mce: )?CPU\d{1,4}: (?:Core|Package) temperature above threshold"),
     ("throttled", r"CPU\d{1,4}: Temperature above threshold"),
@@ -281,7 +281,7 @@ BEGINS: dict[str, tuple[Messages, ...]] = {
 UNSTAMPED = (
     r"(?:end_request: |blk_update_request: |print_req_error: |Buffer I/O error on |ata\d{1,3}(?:\.\d\d)?: |"
     r"sd \d{1,5}:\d{1,5}:\d{1,5}:\d{1,9}: |nvme nvme\d{1,4}: |device-mapper: multipath: |md/raid|"
-    r"EXT[234]-fs |XFS \(|BTRFS |INFO: task |Out of memory: Kill)"
+    r"EXT[234]-fs |XFS \(|BTRFS |INFO: task |Out of [Mm]emory: Kill)"
 )
 """What lines of a log without any clock begin with: those that say something of a device."""
 

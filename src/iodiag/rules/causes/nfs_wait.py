@@ -1,4 +1,4 @@
-"""Operations on an NFS mount wait: for the server or the way to it, for slots of the client, or for losses.
+"""Operations on an NFS mount wait: for the server or the way to it, on the client, or for losses.
 
 What it detects: per mount and direction of nfsiostat, in samples with at least 10 operations: a round trip
 (avg RTT) at 10 times its own calm samples of like size, or at 200 ms and more; a wait on the client (avg
@@ -11,9 +11,11 @@ three it is says where to look: at the server and its disks, at mount options an
 When it is wrong: the first report is an average since the mount and is left out; alone it shows that
 operations waited on the client for ten times their round trip, but not when. The round trip holds the
 server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
-own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a round
-trip above that of any healthy disk is left open: the way to a distant server takes as long. One call that is
-sent again is no loss rate: at least three are asked for.
+own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a
+round trip above that of any healthy disk is left open: the way to a distant server takes as long. One call
+that is sent again is no loss rate: at least three are asked for. What waits on the client waits for a slot
+only where the queue for those (rpc bklog) holds as much; the slots of a session (NFS 4.1) are not counted
+there.
 
 References: nfsiostat(8); RFC 8881, session slots; Documentation/filesystems/nfs/.
 """
@@ -46,7 +48,10 @@ _LEAST_MOUNTED_S = 3600
 """An average since the mount is taken as one of an hour at least."""
 _WAYS = ("read", "write")
 
-Place = Literal["server", "slots", "network"]
+Place = Literal["server", "slots", "client", "network"]
+
+_FAR_FEWER, _ROUNDED = 10, 0.005
+"""Times the backlog that operations that wait must be to wait for another thing, and how it is rounded."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +228,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         "against": f" (against {duration(wait.usual_ms)} in its calm samples)" if is_step else "",
         "again": wait.sent_again_pct,
         "rate": weighted.mean(wait.rows, f"{wait.way}s_per_s", "nfs_mounts"),
+        "backlog": weighted.mean(wait.rows, "backlog", "nfs_mounts"),
         "shown": len(wait.rows),
         "of": wait.of,
     }
@@ -232,17 +238,21 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
     of_mount = f" {wait.mount}" if wait.export else ""
-    summary = _SUMMARY[wait.place].replace("{mount}", "{mount} ({export})" if wait.export else "{mount}")
+    # the queue for a slot of the transport would hold all that wait
+    values["waiting"] = float(values["rate"]) * (wait.took_ms - wait.round_trip_ms) / 1000
+    is_unslotted = wait.place == "slots" and values["backlog"] + _ROUNDED <= values["waiting"] / _FAR_FEWER
+    place: Place = "client" if is_unslotted else wait.place
+    summary = _SUMMARY[place].replace("{mount}", "{mount} ({export})" if wait.export else "{mount}")
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **time_fields(wait.rows) | {"samples": wait.samples},
         summary=say(summary + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
-        evidence=tuple(_evidence(wait, values)),
+        evidence=tuple(_evidence(wait, place, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
         cannot_know=(("when: whether they wait now",) if wait.is_average else ())
         + ("whether the server's disks, its threads or the network between take the time",),
-        remedy=_REMEDY[wait.place],
+        remedy=_REMEDY[place],
         confirm=(f"nfsiostat 5 12{of_mount}", f"mountstats{of_mount}", "nfsstat -rc"),
     )
 
@@ -254,6 +264,8 @@ _SUMMARY: dict[Place, str] = {
     "server and back{against}: the server or the network is slow, not a local disk",
     "slots": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: "
     "operations wait on this host before they are sent, most often for a slot",
+    "client": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: operations wait "
+    "on this host before they are sent, and not for a slot of the transport (rpc bklog {backlog:.3g})",
     "network": "{again:.1f} % of the {way}s of NFS mount {mount} were sent again, and one takes "
     "{took}: the network loses requests, or the server does",
 }
@@ -266,6 +278,11 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
         "Mount with more connections: nconnect=8 (Linux 5.3); raise nfs.max_session_slots (NFS 4.1).",
         "With NFS 3: raise sunrpc.tcp_max_slot_table_entries.",
     ),
+    "client": (
+        "See whether they come in bursts, as when dirty pages are flushed (vm.dirty_background_bytes).",
+        "Mount with more connections: nconnect=8 (Linux 5.3).",
+        "With NFS 4.1 compare the session's slots, which rpc bklog does not count: nfs.max_session_slots.",
+    ),
     "network": (
         "Look for losses: ip -s link, nstat -az TcpRetransSegs, and the switch's ports.",
         "With UDP mounts, mount with proto=tcp.",
@@ -273,14 +290,16 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
 }
 
 
-def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:
+def _evidence(wait: _Wait, place: Place, values: dict[str, Any]) -> Iterator[Evidence]:
     text = "{rate:.1f} {way}s/s: {took} each (exe), {trip} of it the round trip (RTT)"
     yield cite(wait.rows, text, values, worst=f"{wait.way}_await_ms")
-    if wait.place == "network":
+    if place == "network":
         yield cite(wait.rows, "{again:.1f} % were sent again", values, worst=f"{wait.way}_retransmissions")
-    backlog = weighted.mean(wait.rows, "backlog", "nfs_mounts")
-    if wait.place == "slots" and backlog > 0:
-        yield cite(wait.rows, "{backlog:.3g} requests wait for a slot (rpc bklog)", {"backlog": backlog})
+    if place == "client":
+        text = "{waiting:.3g} {way}s wait on average, and rpc bklog is {backlog:.3g}: hardly any for a slot"
+        yield cite(wait.rows, text, values)
+    elif place == "slots" and values["backlog"] > 0:
+        yield cite(wait.rows, "{backlog:.3g} requests wait for a slot (rpc bklog)", values)
 
 
 RULE = Rule(

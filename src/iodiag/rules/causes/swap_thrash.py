@@ -13,7 +13,8 @@ lies in swap, and pages that only come back are one where they are nearly all th
 there is no such room. Pages that come back all the time are a note where swap holds twice what is free or
 cache; so are pages that leave while more memory than they take is free throughout, which is no shortage.
 
-Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
+Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
+critical where work stands still, and where a log of the kernel shows that processes were killed for memory.
 
 When it is wrong: a little out alone is harmless, idle pages being put away; a little in alone is a host that
 recovers, and a program that is woken after days comes back at once. Swap on zram costs CPU and no disk. A
@@ -29,6 +30,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import (
     beside,
     has_room,
@@ -299,8 +301,9 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     sure = confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
+    killed = [*logged(view, "out of memory", rows, "the kernel killed {count} processes to get memory")]
     is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)
-    severity: Severity = "critical" if is_still else "warning"
+    severity: Severity = "critical" if is_still or killed else "warning"
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
@@ -321,6 +324,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         evidence=(
             cite(rows, text, values, worst="both_kb"),
             *(evidence for _, evidence in witnesses),
+            *killed,
             *_without_disk(view, rows, amount),
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
         ),

@@ -32,7 +32,7 @@ from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table, by_text, numbered, stacked
+from iodiag.table.table import Floats, Table, by_text, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""
@@ -144,18 +144,27 @@ def _by(samples: Table, key: str | None) -> Iterator[tuple[str, Table]]:
 
 
 def _of_columns(family: str, item: str, first: Table, number: int, later: Table) -> Iterator[Contrast]:
+    # vmstat counts nice as a part of user
+    nice = [bool(np.nansum(rows.floats("nice_pct")) > 0) for rows in (first[number : number + 1], later)]
+    is_nice_in_one = any(nice) and first.has("nice_pct") != later.has("nice_pct")
     for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
-        value = float(first.floats(entry.name)[number])
-        if not value > 0:
-            continue
         others = later.floats(entry.name)
+        value = float(first.floats(entry.name)[number])
+        if not value > 0 or (entry.name == "user_pct" and is_nice_in_one):
+            continue
         least, most = float(np.fmin.reduce(others)), float(np.fmax.reduce(others))
         near = least if value < least else most
-        if least <= value <= most or not near > 0:
+        if least <= _rounded_as(others, value) <= most or not near > 0:
             continue
         factor = max(value / near, near / value)
         rows = first[number : number + 1]
         yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))
+
+
+def _rounded_as(others: Floats, value: float) -> float:
+    """A value with as many decimals as the others have."""
+    known = others[np.isfinite(others)]
+    return next((round(value, n) for n in range(3) if np.allclose(known, np.round(known, n))), value)
 
 
 def _contrast(contrast: Contrast) -> Evidence:

@@ -237,6 +237,9 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         "samples": len(cpu),
         "start": str(found.get("start", ""))[11:19],
     }
+    is_one = values["least"] == values["most"]
+    peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
+    told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often, did = in_samples(len(cpu)), list(_untimed(view, rows))
     then = "".join(f"; meanwhile {item.text}" for item in did)
@@ -244,9 +247,9 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         severity="warning" if is_cost else "notice",
         confidence="medium",
         **found,
-        summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}{then}.", values),
+        summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
         evidence=(
-            cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),
+            cite(rows, told, values, worst="iowait_pct"),
             *did,
         ),
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
@@ -400,7 +403,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
         return None
     own, other = paired(cpu, samples)
     iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
-    then, meanwhile = moved(paging)
+    then, meanwhile = _moved(view, rows)
     follows = spearman(iowait, written) >= BEYOND_CHANCE / np.sqrt(max(len(own), 1))
     is_written = float(meanwhile["read"]) < STILL_KB <= float(meanwhile["written"])
     waits = list(_iowait(view, rows, limits))
@@ -414,7 +417,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
         if float(values["tasks"]) > 1
         else "1 task is blocked on I/O"
     )
-    text = f"Writers wait for the disk: {who}, {often}; meanwhile {then}"
+    text = f"Writers wait for the disk: {who}, {often}{then}"
     told = "iowait rises and falls with what is written, over {most} samples; next to nothing is read"
     return RULE.finding(
         severity="notice",
@@ -424,7 +427,7 @@ def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
         evidence=(
             cite(rows, f"{who} ({often})", values, worst="waiting"),
             *waits,
-            cite(samples[other], told, values) if follows else cite(paging, then, values),
+            cite(samples[other], told, values) if follows else cite(paging, then[2:], values),
             *grown,
         ),
         remedy=_REMEDY,
@@ -513,7 +516,8 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
         return "", {}
     text, values = moved(paging)
     # several that wait would ask for more
-    text += ": the disk or the path to it takes no more" if "flat" in values and not values["still"] else ""
+    is_full = "flat" in values and not values["still"] and bool((rows.floats("waiting") > 1).all())
+    text += ": the disk or the path to it takes no more" * is_full
     samples = view.samples("paging")
     others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
     between = weighted.mean(others, "pgpgout_kb_per_s", "paging")

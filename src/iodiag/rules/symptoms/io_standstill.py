@@ -12,13 +12,13 @@ Why it matters: what is waited for does not come. A load that ends leaves nobody
 It is critical where it lasts to the end of the capture: for five samples, or for three after a load that was
 steady for ten, or with a crowd that was blocked from the first of them on.
 
-When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends; a crowd that
-does so stands still all the same. One to three tasks that are always blocked, as some kernel threads are, are
-no crowd. A host that switches between tasks thousands of times a second does work all the while, and is left
-open. Where tables show that mounts of NFS or SMB do operations, it is left open. A device that the
-capture leaves out may do the I/O, and a server may take the dirty pages of an NFS mount. Waiting for
-completions of an io_uring counts as iowait on kernels from 5.19 to 6.4, for a program that has nothing to do;
-but not on every CPU at once.
+When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends; a crowd
+that does so stands still all the same, unless as many of it were blocked while data moved. One to three
+tasks that are always blocked, as some kernel threads are, are no crowd. A host that switches between tasks
+thousands of times a second does work all the while, and is left open. Where tables show that mounts of NFS
+or SMB do operations, it is left open. A device that the capture leaves out may do the I/O, and a server may
+take the dirty pages of an NFS mount. Waiting for completions of an io_uring counts as iowait on kernels
+from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """
@@ -123,7 +123,9 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     cpu = view.cpu_at(paging[is_still])
     if cpu is not None and not _free(cpu) >= limits.free:
         return RULE.undetermined("the CPUs are busy meanwhile: tasks may wait for those")
-    if not (tasks[moves] < 1).any():
+    least, held = tasks[moves].min(), tasks[is_still].mean()
+    is_freed = held >= max(limits.tasks_alone, crowd(view)) and held >= limits.freed * least
+    if not (least < 1 or is_freed):
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
         return RULE.undetermined(reason)
     values: Values = {
@@ -267,6 +269,7 @@ RULE = Rule(
         "tasks_alone": Threshold(
             8, "tasks", "or two per CPU, blocked from the start, that stand still", "judgement: a crowd"
         ),
+        "freed": Threshold(2, "x", "such a crowd over the fewest tasks while data moves", "judgement"),
         "switches": Threshold(
             5000,
             "switches/s",
