@@ -398,7 +398,11 @@ def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
     ]
     is_timed = all(math.isfinite(util) for util, *_ in means)
     ranks = [[weighted.or_zero(mean) for mean in (own if is_timed else own[1:])] for own in means]
-    _, _, series = max((rank, one.name, one) for rank, one in zip(ranks, used, strict=True))
+    # hosts have devices of one name
+    *_, place = max(
+        (rank, one.name, place) for place, (rank, one) in enumerate(zip(ranks, used, strict=True))
+    )
+    series = used[place]
     done = [state for state in states(series) if state.kind != "idle"]
     return series.name, text_of(max(done, key=lambda state: state.requests), len(series.samples))
 
