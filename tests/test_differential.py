@@ -66,6 +66,7 @@ def by_item(frame: pd.DataFrame, family: str) -> pd.DataFrame:
     return frame.sort_values([*ITEMS, *keys], kind="stable", ignore_index=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RENDERINGS)
 def test_a_rendering_gives_the_numbers_of_the_binary_file(recorded, name):
     binary, other = iodiag.read(recorded), rendered(recorded, name)
@@ -99,6 +100,7 @@ def test_a_rendering_gives_the_numbers_of_the_binary_file(recorded, name):
     assert compared > (50 if name == "sadf-raw" else 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sadf-csv", "sadf-json", "sadf-xml"])
 def test_a_rendering_gives_the_times_of_the_binary_file(recorded, name):
     binary, other = iodiag.read(recorded), rendered(recorded, name)

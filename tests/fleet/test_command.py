@@ -78,6 +78,7 @@ def refused(*arguments: object) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_a_data_set_without_names_needs_one_key(fleet, tmp_path):
     host = fleet.planted[0].host
     given, out = fleet.inputs / host, tmp_path / "out"
