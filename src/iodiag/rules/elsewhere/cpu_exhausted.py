@@ -57,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _of_kernel(view, cpu, rows, limits)
         return
     if not is_out.any():
-        if np.nanmax(work) >= limits.near:
+        if np.nan_to_num(work).max(initial=0.0) >= limits.near:
             # busy is all that they do, what gives way included
             busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
             often = "on average" if "cpu" in view.average_only else "at most"
