@@ -235,3 +235,16 @@ def test_work_in_the_kernel_is_a_warning_where_two_tasks_want_each_cpu(report_of
     finding = only(report_of(vmstat([KERNEL | changes] * 3), rules=[RULE], cpus=4))
     assert finding.severity == severity
     assert finding.confirm[0] == "perf top"
+
+
+@pytest.mark.parametrize("idle", ["2.50", "70.50"])
+def test_cpus_whose_system_time_is_not_shown_are_not_judged(report_of, idle):
+    """The header above all CPUs together is damaged, that above single ones is whole."""
+    text = "Linux 2.4.0 (db1) \t01/15/01\n"
+    for header, cpu in (("%nice ystem", "all"), ("%nice   %system", "0")):
+        text += f"\n00:05:06          CPU     %user     {header}     %idle\n"
+        text += "".join(
+            f"00:{n}5:06        {cpu:>5}     21.17      0.68      7.65     {idle}\n" for n in (1, 2, 3)
+        )
+    (outcome,) = report_of(text, rules=[RULE]).outcomes
+    assert outcome.status == "undetermined"

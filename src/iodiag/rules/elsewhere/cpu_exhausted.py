@@ -46,6 +46,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     # what gives way (nice) does not count; interrupts are part of system
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
+    if np.isnan(work).all():
+        yield RULE.undetermined("the share of user or of system time is not shown")
+        return
     is_out = cpu.floats("idle_pct") <= limits.idle
     is_out |= _is_short(view, cpu, limits)
     is_out &= work >= limits.busy
@@ -57,7 +60,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _of_kernel(view, cpu, rows, limits)
         return
     if not is_out.any():
-        if np.nan_to_num(work).max(initial=0.0) >= limits.near:
+        if np.nanmax(work) >= limits.near:
             # busy is all that they do, what gives way included
             busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
             often = "on average" if "cpu" in view.average_only else "at most"
