@@ -7,7 +7,6 @@ text of the ones, `charts/explorable.py` that of the others. The page is whole w
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -77,7 +76,7 @@ def render(report: Report, with_charts: bool = True, full: bool = False, rule_pa
     for most in MOST_ENTRIES:
         document = whole if most is None else cut(whole, most)
         words = _words(document, most, full) | {"address": _address_of(document, rule_pages)}
-        page = _dense(template.render(**words, drawn={}, **_script(None)))
+        page = template.render(**words, drawn={}, **_script(None))
         if len(page.encode()) <= PAGE_BYTES:
             break
     if not with_charts:
@@ -95,12 +94,7 @@ def render(report: Report, with_charts: bool = True, full: bool = False, rule_pa
         return numbers.add(picture, choices, room)
 
     drawn = _draw(charts.wanted(report, document), room - len(templates.script()), place)
-    return _dense(template.render(**words, drawn=drawn, **_script(numbers)))
-
-
-def _dense(page: str) -> str:
-    """A page without the blank lines that templates leave between its elements."""
-    return re.sub(r">\n(?: *\n)+<", ">\n<", page)
+    return template.render(**words, drawn=drawn, **_script(numbers))
 
 
 def _script(numbers: Explorable | None) -> dict[str, str]:

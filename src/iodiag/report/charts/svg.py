@@ -64,14 +64,21 @@ def _dots(dots: Dots, colour: str) -> str:
 
 
 def _line(across: Sequence[float], down: Sequence[float]) -> str:
-    """The points to a tenth of a point, which is as fine as can be seen, as steps; NaN lifts the pen."""
-    steps = []
+    """The points to a tenth of a point, which is as fine as can be seen, as steps; NaN lifts the pen.
+
+    Steps that go on level are one.
+    """
+    steps: list[tuple[str, int, int]] = []
     pen, at_x, at_y = "M", 0, 0
     for x, y in zip(across, down, strict=True):
         if math.isnan(x + y):
             pen, at_x, at_y = "M", 0, 0
         else:
             to_x, to_y = round(10 * x), round(10 * y)
-            steps.append(f"{pen}{(to_x - at_x) / 10:g} {(to_y - at_y) / 10:g}")
+            step = pen, to_x - at_x, to_y - at_y
+            if pen == " " and steps[-1][2] == step[2] == 0 and steps[-1][1] * step[1] > 0:
+                before, level, _ = steps.pop()
+                step = before, level + step[1], 0
+            steps.append(step)
             pen, at_x, at_y = "l" if pen == "M" else " ", to_x, to_y
-    return "".join(steps)
+    return "".join(f"{pen}{right / 10:g} {below / 10:g}" for pen, right, below in steps)
