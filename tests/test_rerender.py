@@ -186,6 +186,13 @@ def test_json_of_others_that_mentions_the_schema_is_no_report():
     assert not isinstance(refused.value, ReportGiven)
 
 
+def test_a_column_without_a_median_is_drawn_as_unknown():
+    document = copy.deepcopy(stored("analysis.json"))
+    for device in document["devices"]:
+        device["summary"] = {column: {} for column in device["summary"]}
+    assert as_json.from_json(json.dumps(document)).to_markdown()
+
+
 NUMBERS = [None, True, -1, 0, 7, 2**62, 2**70, 1e308, -1e308, 1e-320]
 LISTS = [[], [[]], [None], ["a"], [1, 2], [5, 3], [-5, 2**62], [{}]]
 OBJECTS = [{}, {"a": None}, {"a": 1}, {"a": {"b": 1.5}}]

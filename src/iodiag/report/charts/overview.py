@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from iodiag.model.finding import Finding
@@ -130,10 +130,15 @@ def _is_working(device: DeviceSummary) -> bool:
     return any(_typical(device, column, *parts) > 0 for column, parts in _PARTS.items())
 
 
+def _median(summary: Mapping[str, Mapping[str, float]], column: str) -> float:
+    """NaN where a report, which another program may have written, has none."""
+    return summary.get(column, {}).get("median", math.nan)
+
+
 def _typical(device: DeviceSummary, total: str, *parts: str) -> float:
     """The median of a column; else of its parts the slower one, or the sum. NaN where unknown."""
-    known = {name: device.summary[name]["median"] for name in (total, *parts) if name in device.summary}
-    known = {name: value for name, value in known.items() if is_drawable(value) and value >= 0}
+    medians = {name: _median(device.summary, name) for name in (total, *parts)}
+    known = {name: value for name, value in medians.items() if is_drawable(value) and value >= 0}
     if not known or (total in known and not _is_unaccounted(device, total)):
         return known.get(total, math.nan)
     if total in known:
@@ -143,7 +148,7 @@ def _typical(device: DeviceSummary, total: str, *parts: str) -> float:
 
 def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
     """Whether a zero only says that the kernel does not count it: no time at all, with data moved."""
-    timed = [device.summary[name]["median"] for name in ("util_pct", "await_ms") if name in device.summary]
+    timed = [_median(device.summary, name) for name in ("util_pct", "await_ms") if name in device.summary]
     return column != "kb_per_s" and not any(timed) and _typical(device, "kb_per_s", *_PARTS["kb_per_s"]) > 0
 
 
@@ -170,11 +175,8 @@ def _host_bars(report: Report, lead: Finding | None) -> Bars | None:
 
 
 def _bars_of(table: HostTable, panel: timeline_chart.HostPanel) -> Bars | None:
-    values = {
-        label: table.summary[column]["median"]
-        for column, label in panel.columns.items()
-        if column in table.summary and is_drawable(table.summary[column]["median"])
-    }
+    medians = {label: _median(table.summary, column) for column, label in panel.columns.items()}
+    values = {label: value for label, value in medians.items() if is_drawable(value)}
     if not any(value > 0 for value in values.values()):
         return None
     of = "an average since boot or over a run" if table.is_average else "the only sample"
