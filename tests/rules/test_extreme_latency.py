@@ -482,3 +482,11 @@ def test_a_lone_read_leads_no_finding_and_each_direction_counts_its_own_samples(
     summary = found(report_of, [slow, reads, slow, load(50, 20, reads=0)]).summary
     assert "6 s for reads of 4.0 kB" in summary
     assert "in 1 of 4 samples" in summary
+
+
+@pytest.mark.parametrize(("cpus", "severity"), [("", "critical"), ("(2 CPU)", "warning")])
+def test_iowait_shows_that_nobody_waits_only_where_cpus_are_counted(report_of, cpus, severity):
+    """20 % of two CPUs are no task on average; of 64 they are a dozen."""
+    text = iostat([{"sda": STUCK}] * 5, cpu={"%iowait": 20.0, "%idle": 70.0, "%user": 10.0})
+    (finding,) = report_of(text.replace("(2 CPU)", cpus), rules=["extreme-latency"]).findings
+    assert finding.severity == severity

@@ -64,7 +64,7 @@ def _of_a_process(views: Sequence[View]) -> str:
     values: Values = {way: float(rates[at]) for way, rates in moved.items()}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
     text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
-    text += ", and waited {waited:.2f} s for I/O in a sample" if float(values["waited"]) > 0 else ""
+    text += ", and waited {waited:.2f} s for I/O per sample" if float(values["waited"]) > 0 else ""
     return say(text, values)
 
 

@@ -707,7 +707,8 @@ def _why_unknown(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             starves = f", {say(*found[1:])}" if found else ""
-            did = f"; meanwhile {say(*moved(paging))}" if paging is not None and not found else ""
+            done, numbers = _moved([view])
+            did = f"; meanwhile {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
         first, slowest, asked = with_traffic[0]

@@ -16,6 +16,9 @@ SEVERAL = 2.0
 NOBODY, HAS_TIME_PCT = 0.5, 10.0
 """Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
 
+MANY_CPUS = 50
+"""CPUs of a host that does not state them, where iowait is to show that nobody waits: 1 % may be a task."""
+
 IOWAIT_PCT, EPISODE_PCT, BLOCKED_TASKS = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
@@ -60,7 +63,7 @@ def does_nobody_wait(view: View, rows: Table) -> bool:
     if cpu is None or str(cpu["source"][0]) != str(rows["source"][0]):
         return False
     idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
-    return idle >= HAS_TIME_PCT and iowait * (view.cpus or 1) / 100 < NOBODY
+    return idle >= HAS_TIME_PCT and iowait * (view.cpus or MANY_CPUS) / 100 < NOBODY
 
 
 def do_several_wait(view: View, rows: Table) -> bool:

@@ -415,9 +415,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     is_read = weighted.mean(whole, "reads_per_s") >= limits.read_share * weighted.mean(whole, "ios_per_s")
     is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view)))
     if latency_ms >= limits.dead_ms or is_shared:
-        # of an unknown number of CPUs a small share of iowait may be all of one
-        is_counted = view.cpus is not None or blocked(view, whole) is not None
-        return not (is_counted and does_nobody_wait(view, whole))
+        return not does_nobody_wait(view, whole)
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
