@@ -184,6 +184,19 @@ def test_an_svg_has_no_ids_no_colours_and_no_style_of_its_own(drawn):
     assert [tag.text for tag in root.iter("text")] == said
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "path"),
+    [
+        ((0, 1, 2, 3, 4), (5, 5, 5, 5, 6), "M0 5l3 0 1 1"),
+        ((0, 3, 1), (5, 5, 5), "M0 5l3 0-2 0"),  # the way back is another
+        ((0, 1, math.nan, 3, 4), (5, 5, math.nan, 5, 5), "M0 5l1 0M3 5l1 0"),
+        ((0, 1, 2), (5, 6, 7), "M0 5l1 1 1 1"),
+    ],
+)
+def test_steps_of_a_line_that_go_on_level_are_one(x, y, path):
+    assert f'd="{path}"' in svg.render(Drawing(20, (Stroke(x, y, INK, 1),)))
+
+
 def test_a_png_has_the_same_size_and_a_white_ground(drawn):
     image = Image.open(io.BytesIO(png.render(drawn)))
     assert image.size == (round(drawn.width * 2), round(drawn.height * 2))
