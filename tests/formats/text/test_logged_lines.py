@@ -44,6 +44,9 @@ def _cloud(indent: int | None) -> str:
 WRITTEN = {
     "containers": "\n".join(_docker(*each) for each in enumerate(LINES)),
     "journal": "\n".join(_journal(*each) for each in enumerate(LINES)),
+    "several lines an object": "\n".join(_docker(*each) for each in enumerate(CAPTURE.split("\n\n"))),
+    "one object": json.dumps({"time": "2026-11-20T12:00:00Z", "msg": CAPTURE}),
+    "strings of several lines": "".join(f"  - {json.dumps(part)}\n" for part in CAPTURE.split("\n\n")),
     "cloud": _cloud(2),
     "list of Python": f"stdout = {LINES!r}",
     "list of JSON": json.dumps({"rc": 0, "stdout_lines": LINES}, indent=4),

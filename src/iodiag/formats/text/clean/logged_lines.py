@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
@@ -33,17 +34,20 @@ def unwrapped(pieces: Sequence[Piece]) -> Sequence[Piece]:
     listed = [line for piece in pieces for line in _listed(piece)]
     if _has_header(listed):
         return listed
-    told = {at: line for at, piece in enumerate(pieces) if (line := _logged(piece)) is not None}
-    if not _has_header(told.values()):
+    told = {at: lines for at, piece in enumerate(pieces) if (lines := _logged(piece))}
+    if not _has_header(chain.from_iterable(told.values())):
         return pieces
     first, last = min(told), max(told)
     # what stands in one string as well, with its line feeds as two characters, counts once
-    whole = {line for piece in pieces if _is_whole(piece) for line in _lines_of(piece)}
-    return [
-        told.get(at, piece)
-        for at, piece in enumerate(pieces)
-        if not (told[at].text in whole if at in told else first <= at <= last and _is_rest(piece))
-    ]
+    others = (piece for at, piece in enumerate(pieces) if at not in told and _is_whole(piece))
+    whole = {line for piece in others for line in _lines_of(piece)}
+    result: list[Piece] = []
+    for at, piece in enumerate(pieces):
+        if at in told:
+            result += [line for line in told[at] if line.text not in whole]
+        elif not (first <= at <= last and _is_rest(piece)):
+            result.append(piece)
+    return result
 
 
 def _is_whole(piece: Piece) -> bool:
@@ -69,23 +73,23 @@ def _lines_of(piece: Piece) -> Iterator[str]:
     yield from text.replace("\\t", "\t").split("\\n")
 
 
-def _logged(piece: Piece) -> Piece | None:
-    """The line that a line of JSON holds; None where it holds none."""
-    text = piece.text.strip()
-    if text[:1] == "{" and text.rstrip(",")[-1:] == "}" and len(text) <= _LONGEST_OBJECT:
-        try:
-            members = json.loads(text.rstrip(","))
-        except (ValueError, RecursionError):
-            return None
-        line = next((members[key] for key in _LINE_KEYS if isinstance(members.get(key), str)), None)
-        return None if line is None else piece._replace(text=line.rstrip("\r\n"), stamp=_stamp_of(members))
-    found = _MEMBER.fullmatch(text) or _ELEMENT.fullmatch(text)
-    if found is None:
-        return None
+def _logged(piece: Piece) -> list[Piece]:
+    """The lines that a line of JSON holds, one as a rule; none where it holds none."""
+    text, stamp = piece.text.strip(), None
     try:
-        return piece._replace(text=json.loads(found[1]).rstrip("\r\n"))
-    except ValueError:
-        return None
+        if text[:1] == "{" and text.rstrip(",")[-1:] == "}" and len(text) <= _LONGEST_OBJECT:
+            members = json.loads(text.rstrip(","))
+            told = next((members[key] for key in _LINE_KEYS if isinstance(members.get(key), str)), None)
+            stamp = _stamp_of(members)
+        else:
+            found = _MEMBER.fullmatch(text) or _ELEMENT.fullmatch(text)
+            told = json.loads(found[1]) if found else None
+    except (ValueError, RecursionError):
+        return []
+    if told is None:
+        return []
+    lines = (line.rstrip("\r") for line in told.rstrip("\r\n").split("\n"))
+    return [piece._replace(text=line, stamp=stamp or piece.stamp) for line in lines]
 
 
 def _stamp_of(members: dict[str, object]) -> Clock | None:
