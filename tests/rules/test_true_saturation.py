@@ -340,7 +340,7 @@ CALM = two_ways((40, 200, 3), (300, 17, 1), 30)
     [
         ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is saturated: writes", "notice"),
         ([CALM] + [FLOOD] + [CALM] * 2, "is saturated: writes", "notice"),
-        ([{}] + [FLOOD] * 2 + [{}] * 2, "is saturated in a burst, 2 s of samples: writes", "notice"),
+        ([{}] + [FLOOD] * 2 + [{}] * 2, "is saturated in a burst of about 2 s: writes", "notice"),
         ([CALM] * 2 + [FLOOD] * 5, "is saturated: writes", "warning"),
         ([CALM, FLOOD], "is saturated: writes", "warning"),
         ([FLOOD], "is saturated: writes", "warning"),
@@ -366,7 +366,7 @@ DRAINED = two_ways((660, 16.5, 1.3), (380, 118, 254), 70)
 @pytest.mark.parametrize(
     ("rows", "said", "severity"),
     [
-        ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains, 1 s of samples: writes of 118 kB", "notice"),
+        ([DRAINED | {"aqu-sz": 48.6}], "while a backlog drains for about 1 s: writes of 118 kB", "notice"),
         ([DRAINED | {"aqu-sz": 90}], "is saturated: writes of 118 kB take 254 ms with 90", "warning"),
         ([DRAINED | {"aqu-sz": 48.6, "%util": 99}], "is saturated: writes", "warning"),
         ([DRAINED | {"aqu-sz": 48.6}] * 3, "writes of 118 kB take 254 ms with 96.52", "warning"),

@@ -580,7 +580,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
         if "flat" not in values and not is_stalled:
             meanwhile = f" while {say(text, values)}" if text else ""
-            unseen = "but what is asynchronous waits unseen"
+            unseen = "though asynchronous I/O would not show"
             return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
     return ""
 

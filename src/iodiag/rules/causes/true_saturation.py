@@ -244,9 +244,11 @@ def _told(
         named = {"title": "A burst fills the device"}
         values["burst"] = seconds = float(rows.floats("interval_s").sum())
         # without a clock its length is unknown
-        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
-        what = "while a backlog drains" if is_backlog(rows, limits) else "in a burst"
-        summary = summary.replace(": ", f" {what}{length}: ", 1)
+        is_draining = is_backlog(rows, limits)
+        what = "while a backlog drains" if is_draining else "in a burst"
+        if seconds >= 0:
+            what += (" for" if is_draining else " of") + " about {burst:.3g} s"
+        summary = summary.replace(": ", f" {what}: ", 1)
     if lead.basis != "measured" and (more := _more_elsewhere(series, lead.level, limits)) is not None:
         values |= more
         return summary + _IN_ANOTHER_RUN, _OF_RUNS
