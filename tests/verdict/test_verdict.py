@@ -743,11 +743,17 @@ RATES = (80000, 40000, 60000, 90000, 20000)
             (vmstat([{"us": 3, "b": b, "bi": bi} for b, bi in zip((0, 0, 1, 0, 0), RATES, strict=True)]),),
             False,
         ),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (380, 290, 410, 206, 350, 300)]),), True),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 60000, 90000, 30, 40000, 50)]),), True),
+        (
+            (vmstat([{"us": 3, "b": int(bo < 100), "bo": bo} for bo in (*[80000, 60000] * 5, 30)]),),
+            False,
+        ),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
-        "once in many",
+        *("a trickle", "a load with pauses", "a stall that is waited for", "once in many"),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):

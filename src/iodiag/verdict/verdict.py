@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
@@ -31,6 +32,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
+from iodiag.table.table import Mask, Table
 from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
@@ -577,8 +579,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
         text, values = _moved(views)
-        is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
-        if "flat" not in values and not is_stalled:
+        if not {"flat", "stalled"} & values.keys():
             meanwhile = f" while {say(text, values)}" if text else ""
             unseen = "though asynchronous I/O would not show"
             return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
@@ -743,9 +744,23 @@ def _why_unknown(views: Sequence[View]) -> str:
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:
     """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
-    rates = [paging for view in views if (paging := view.samples("paging")) is not None]
-    known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return moved(known[0]) if known else ("", {})
+    for view in views:
+        paging = view.samples("paging")
+        if paging is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
+            return moved(paging, _is_waited_for(view, paging))
+    return "", {}
+
+
+def _is_waited_for(view: View, rows: Table) -> Mask:
+    """The samples in whose reports a task is blocked on I/O, or idle CPUs count that one waits."""
+    is_waited = np.zeros(len(rows), dtype=np.bool_)
+    cpu = None if "cpu" in view.average_only else view.cpu_all
+    counts = ((view.samples("queue"), "blocked", 1.0), (cpu, "iowait_pct", LITTLE_PCT))
+    for table, column, least in counts:
+        if table is not None and table.has(column):
+            own, other = paired(rows, table)
+            is_waited[own] |= table.floats(column)[other] >= least
+    return is_waited
 
 
 def _measured_clause(views: Sequence[View]) -> str:
