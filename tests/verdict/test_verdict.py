@@ -1243,13 +1243,31 @@ def _since_boot(seconds: float, kb: float, ios: float) -> str:
             "20.0 h between its last two reports: 343.9 kB/s in 21.5 requests/s",
         ),
         # the host was started again, or it is another: the last report speaks for itself
-        ((50_000, 64_753_600, 3_548_000), "sda: 70.96 requests/s of 18.3 kB"),
-        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB"),
+        ((50_000, 64_753_600, 3_548_000), "sda: 70.96 reads/s of 18.3 kB"),
+        ((172_000, 6_475_360, 354_800), "sda: 2.06 reads/s of 18.3 kB"),
         # as long as the rounding of a rate
-        ((100_001, 40_000_344, 2_000_022), "sda: 20 requests/s of 20.0 kB"),
+        ((100_001, 40_000_344, 2_000_022), "sda: 20 reads/s of 20.0 kB"),
     ],
     ids=["an interval", "another boot", "another host", "right away"],
 )
 def test_two_averages_since_boot_make_one_interval_and_never_a_mean(second, said):
     text = _since_boot(100_000, 40_000_000, 2_000_000) + "\n" + _since_boot(*second)
     assert said in report_of(text).headline
+
+
+def test_a_process_s_mean_is_called_one_and_its_pauses_are_told():
+    head = "13:52:41      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    rows = (0, 0, 120000, 180000, 0)
+    text = "".join(
+        f"13:52:{42 + n}        0      2512 {kb:.2f} 0.00 0.00  tar\n" for n, kb in enumerate(rows)
+    )
+    said = report_of(head + text).headline
+    assert "tar read 60,000 kB/s and wrote 0 kB/s on average over 5 samples" in said
+    assert "(2 of them with any, up to 180,000 kB/s)" in said
+
+
+def test_what_is_not_timed_is_not_passed_over_because_its_sizes_differ():
+    head = "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    rows = [(16, 60), (17, 900), *[(0.3, 2)] * 12, *[(0, 0)] * 10]
+    text = "".join(f"{head}sdc {tps:.2f} 0.00 {kb:.2f} 0 0\n\n" for tps, kb in rows)
+    assert "does not show whether the latency of sdc" in report_of("$ iostat -y 1\n" + text).headline

@@ -127,7 +127,11 @@ def _spoken(lead: Finding | None) -> list[str]:
 
 
 def _is_working(device: DeviceSummary) -> bool:
-    return any(_typical(device, column, *parts) > 0 for column, parts in _PARTS.items())
+    """By its busy share or its bytes; a latency beside none of them is of a request or two in a long time."""
+    latency, *others = (
+        _typical(device, column, *_PARTS[column]) for column in ("await_ms", "util_pct", "kb_per_s")
+    )
+    return any(value > 0 for value in others) or (all(map(math.isnan, others)) and latency > 0)
 
 
 def _median(summary: Mapping[str, Mapping[str, float]], column: str) -> float:
