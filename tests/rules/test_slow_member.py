@@ -152,7 +152,18 @@ def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(repo
     (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
     assert (finding.severity, finding.confidence, finding.devices) == ("critical", "medium", ("sda",))
     assert "3.9 s per request against 6.3 ms on sdb" in finding.summary
-    assert finding.confirm[0] == "smartctl -x /dev/sda"
+    first = ("iostat -xt 1 30", "smartctl -x /dev/sda") if samples == 1 else ("smartctl -x /dev/sda",)
+    assert finding.confirm[: len(first)] == first
+    assert "Take more samples" in finding.remedy[0] if samples == 1 else "kernel's log" in finding.remedy[0]
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("sd", True), ("nvme", False)])
+def test_what_has_no_heads_gets_no_advice_about_them(report_of, name, is_told):
+    names = ("sda", "sdb") if name == "sd" else ("nvme0n1", "nvme1n1")
+    rows = dict(zip(names, (sibling(3900), sibling(6.3, 3.8)), strict=True))
+    (finding,) = findings(report_of(iostat([rows] * 3), rules=[RULE]))
+    assert any("heads" in text for text in finding.remedy) == is_told
+    assert any("ata[0-9]" in text for text in finding.confirm) == is_told
 
 
 def test_two_that_stall_together_are_one_finding(report_of):

@@ -45,7 +45,7 @@ from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import is_felt
+from iodiag.analysis.states.service_times import class_of, is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -279,7 +279,11 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
                 else ()
             ),
         ),
-        remedy=_SICK_REMEDY,
+        remedy=(
+            *_ONCE[: len(group[0].slow.samples) == 1],
+            *_SICK_REMEDY,
+            *_OF_HEADS[: class_of(group[0].slow) not in ("nvme", "solid")],
+        ),
         confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
     )
 
@@ -341,8 +345,9 @@ def _busier(found: Busier) -> Finding:
 _SICK_REMEDY = (
     "Read the kernel's log for resets and timeouts, then the SMART data of the slow disk.",
     "Swap cable, slot or port to tell the disk from its path; then replace what stays slow.",
-    "Drives that park their heads or spin down take seconds to answer: switch that off.",
 )
+_ONCE = ("Take more samples, to see whether it lasts.",)
+_OF_HEADS = ("Drives that park their heads or spin down take seconds to answer: switch that off.",)
 
 _SUMMARY = (
     "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load "

@@ -85,8 +85,11 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
 def commands(group: Sequence[SlowSibling]) -> tuple[str, ...]:
     """What to type, with the names of the slow disks."""
     names = [one.slow.name for one in group][:4]
+    links = "" if all(name.startswith("nvme") for name in names) else "|ata[0-9]+"
+    lasts = ("iostat -xt 1 30",) * (len(group[0].slow.samples) == 1)
     return (
+        *lasts,
         *(f"smartctl -x /dev/{name}" for name in names),
-        f"dmesg -T | grep -iE '{'|'.join(names)}|ata[0-9]+|reset|timeout|link'",
+        f"dmesg -T | grep -iE '{'|'.join(names)}{links}|reset|timeout|link'",
         "cat /proc/mdstat",
     )
