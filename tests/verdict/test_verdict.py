@@ -326,6 +326,8 @@ def test_a_waiting_device_without_any_finding_is_named():
     found, text = judged([], iostat([{"sda": FULL}] * 5))
     assert (found.state, found.rule, found.devices) == ("open", None, ("sda",))
     assert "5 of 5 samples: 150 requests/s" in text
+    assert "To settle it, see what kind of disk it is, and run under this load and without: `lsblk" in text
+    text = judged([], iostat([{"sda": FULL}] * 5), DISK)[1]
     assert "To settle it, run under this load and without load: `iostat" in text
 
 
@@ -1271,3 +1273,40 @@ def test_what_is_not_timed_is_not_passed_over_because_its_sizes_differ():
     rows = [(16, 60), (17, 900), *[(0.3, 2)] * 12, *[(0, 0)] * 10]
     text = "".join(f"{head}sdc {tps:.2f} 0.00 {kb:.2f} 0 0\n\n" for tps, kb in rows)
     assert "does not show whether the latency of sdc" in report_of("$ iostat -y 1\n" + text).headline
+
+
+READERS = load(590, 2.75, size=9.7, reads=0.97, util=98.9)
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (READERS, "warning"),
+        (READERS | {"r/s": 300.0, "w/s": 290.0}, None),  # of writes nobody may wait for
+        (READERS | {"%util": 80.0}, None),
+        (load(150, 90, size=8, depth=13.5, util=100.0), None),  # it may be a spinning disk that is full
+    ],
+)
+def test_a_device_that_makes_readers_wait_all_the_time_is_a_cost_without_a_finding(row, severity):
+    found, _ = judged([], iostat([{"sda": row}]))
+    assert found.severity == severity
+    if severity:
+        assert found.state == "open"
+        assert "**Severity:** warning" in report_of(iostat([{"sda": row}])).to_markdown()
+
+
+@pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
+def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
+    text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])
+    report = report_of(text, lsblk(("sdb", False)))
+    assert report.verdict.state == "healthy"
+    assert ("whether there is room for more is not shown" in report.headline) == is_told
+    assert ("pidstat -d 1" in report.to_markdown()) == is_told
+
+
+def test_what_a_latency_is_held_against_is_told_and_asked_for():
+    row = load(95, 17.7, size=100, depth=1.7, util=67.0)
+    report = report_of(iostat([{"dm-12": row}]))
+    assert "alone such a request takes a spinning disk up to 17 ms, flash 2 ms" in report.headline
+    assert "`lsblk -o NAME,KNAME,ROTA" in report.headline
+    assert "lsblk" not in report_of(iostat([{"nvme0n1": row}])).headline
