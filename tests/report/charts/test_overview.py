@@ -115,6 +115,7 @@ def test_peers_and_members_stand_beside_the_device_with_what_is_typical_of_them(
         "sdb 3 ████",
         "sda 2 ▆▆▆▆",
         "       ^^  samples 2 to 3",
+        "Behind each name: its mean per request in that stretch.",
     )
 
 

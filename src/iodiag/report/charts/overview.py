@@ -235,7 +235,8 @@ def sparkline(chart: Timeline | Bars | None) -> tuple[str, ...]:
     half = (high - low) / max(1, max(len(line.x) for line in panel.lines) - 1) / 2
     ruler = _ruler(chart.window, low, high, count, half)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []
-    return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded)
+    key = [chart.typical_words] if chart.typical_words else []
+    return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded, *key)
 
 
 def _rows_of(chart: Bars) -> tuple[str, ...]:
