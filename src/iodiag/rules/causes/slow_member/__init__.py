@@ -261,7 +261,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
     volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
-        severity="critical" if is_dead else "warning",
+        severity="critical" if is_dead else "notice" if all(map(_may_be_a_flush, group)) else "warning",
         confidence="medium",
         peers=tuple(series.name for series in group[0].fast),
         **grading.device_fields(group[0].rows, *(one.slow.name for one in group)),
@@ -286,6 +286,24 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         ),
         confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
     )
+
+
+def _may_be_a_flush(one: SlowSibling) -> bool:
+    """Whether the only sample has late writes alone, on a disk with idle time: they may be buffered.
+
+    Reads, and what is flushed, are waited for by nature.
+    """
+    reads, writes = (
+        weighted.mean(one.rows, f"{way}_per_s") * weighted.mean(one.rows, f"{way[:-1]}_await_ms")
+        for way in ("reads", "writes")
+    )
+    flushes = weighted.mean(one.rows, "flushes_per_s")
+    is_once = len(one.slow.samples) == 1 and weighted.mean(one.rows, "util") < MOSTLY_IDLE
+    return is_once and not flushes > 0 and writes >= MOSTLY_WRITES * (weighted.or_zero(reads) + writes)
+
+
+MOSTLY_IDLE, MOSTLY_WRITES = 0.5, 0.9
+"""Busy share of a disk with idle time, and share of the requests in flight that are nearly all."""
 
 
 def _may_be_paths_of(view: View, one: SlowSibling) -> str:
