@@ -112,8 +112,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
             sure = f"{lead.confidence} confidence that it is so; its cause is open"
         yield "How sure", (Span(sure),)
     elif report.verdict is not None and report.verdict.severity is not None:
-        severity = report.verdict.severity
-        yield "Severity", (Span(f"{severity}: {wording.SEVERITY_MEANING[severity]}"),)
+        yield "Severity", (Span(f"{report.verdict.severity}, though its cause is not determined"),)
     if lead is None or not (worst or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))

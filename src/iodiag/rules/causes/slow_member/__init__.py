@@ -280,11 +280,14 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
             ),
         ),
         remedy=(
-            *_ONCE[: len(group[0].slow.samples) == 1],
+            *_ONCE[: len(group[0].slow.samples) == 1 and not is_dead],
             *_SICK_REMEDY,
             *_OF_HEADS[: class_of(group[0].slow) not in ("nvme", "solid")],
         ),
-        confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
+        confirm=(
+            *((f"multipath -ll {volume}",) if volume else ()),
+            *slower_than_similar.commands(group, is_dead=is_dead),
+        ),
     )
 
 

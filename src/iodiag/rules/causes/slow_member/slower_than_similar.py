@@ -82,13 +82,13 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
 
 
-def commands(group: Sequence[SlowSibling]) -> tuple[str, ...]:
-    """What to type, with the names of the slow disks."""
+def commands(group: Sequence[SlowSibling], *, is_dead: bool) -> tuple[str, ...]:
+    """What to type, with the names of the slow disks; of one sample first whether it lasts."""
     names = [one.slow.name for one in group][:4]
     links = "" if all(name.startswith("nvme") for name in names) else "|ata[0-9]+"
-    lasts = ("iostat -xt 1 30",) * (len(group[0].slow.samples) == 1)
+    is_once = len(group[0].slow.samples) == 1 and not is_dead
     return (
-        *lasts,
+        *(("iostat -xt 1 30",) if is_once else ()),
         *(f"smartctl -x /dev/{name}" for name in names),
         f"dmesg -T | grep -iE '{'|'.join(names)}{links}|reset|timeout|link'",
         "cat /proc/mdstat",
