@@ -117,3 +117,12 @@ def test_cache_that_cannot_be_dropped_is_no_room(report_of, memory, swap, cpu, t
     assert (finding and (finding.severity, finding.confidence)) == told
     if told:
         assert "GB are available and swap is full, in 1 of 2 samples" in finding.summary
+
+
+def test_the_memory_of_the_host_includes_the_cache_that_is_not_counted_as_used(report_of):
+    used, cached = 42 * GB, 20 * GB
+    text = capture([PINNED], [FULL], cpu=[(33, 22)]).replace(
+        f"{63 * GB} 99.00", f"{used} {100 * used / (64 * GB):.2f}"
+    )
+    assert str(cached) in text
+    assert "of 64.0 GB are available" in only(report_of(text, rules=[RULE])).summary

@@ -44,7 +44,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     available = memory.floats("available_kb")
     room = np.where(available > 0, available, room_kb(view, memory))
-    total = memory.floats("free_kb") + memory.floats("used_kb")
+    taken, share = memory.floats("used_kb"), memory.floats("used_pct")
+    # newer tools count no cache as used
+    total = np.fmax(memory.floats("free_kb") + taken, 100 * taken / np.where(share > 0, share, np.nan))
     few = np.minimum(limits.small_share / 100 * total, limits.small_mb * KB_PER_MB)
     full, used, free = (beside(view, "swap", name, memory) for name in ("used_pct", "used_kb", "free_kb"))
     is_used_up = room <= np.maximum(limits.share / 100 * total, few)
