@@ -76,3 +76,9 @@ def test_what_is_typical_does_not_depend_on_the_samples_that_a_chart_keeps():
     assert len(series_for(view, ["sda"])[0].position) < count
     assert found["sda"]["await_ms"] == pytest.approx((4 * 1 + 50) / 5)
     assert found["sda"]["queue_depth"] == pytest.approx(0.1)
+
+
+def test_a_direction_without_requests_has_no_latency():
+    head = "Average: DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util\n"
+    view = view_of(head + "Average: sda 0.00 0.00 0.00 8.00 0.00 219.00 219.00 0.00\n")
+    assert not view.devices[0].samples.has("read_await_ms")

@@ -64,6 +64,13 @@ def test_a_disk_that_a_report_leaves_out_moved_nothing_in_it():
     assert (extent["median"], extent["max"]) == (100, 200)
 
 
+def test_a_sum_is_unknown_where_a_disk_at_work_does_not_show_its_part():
+    row = {"tps": 120.0, "rkB/s": 500.0, "wkB/s": 3800.0, "areq-sz": 35.8, "await": 9.0, "%util": 25.0}
+    tables, _ = tables_of(sar_d([{"sda": row, "sdb": {}}] * 3))
+    assert tables["totals"].summary["ios_per_s"]["median"] == 120
+    assert "reads_per_s" not in tables["totals"].summary
+
+
 def test_vmstat_tells_of_tasks_memory_and_swap():
     rows = [{"r": 3, "b": 2, "free": 5000, "so": 40, "us": 20, "wa": 30}] * 4
     tables, report = tables_of(vmstat(rows))

@@ -102,3 +102,20 @@ def test_a_queue_whose_waits_shift_between_samples_is_taken_as_printed(rows, dep
     ]
     (series,) = view_of(iostat(samples)).devices
     assert series.samples.floats("depth")[-1] == pytest.approx(depth, rel=0.01)
+
+
+@pytest.mark.parametrize(("counted", "depth"), [((2.2, 0.63), (3.84, 0.88)), ((3.4, 0.63), (3.4, 0.63))])
+def test_a_counter_that_loses_requests_is_passed_over_for_all_devices_alike(counted, depth):
+    rows = (("nvme0n1", 160, 24, 36.0), ("nvme1n1", 200, 4.4, 17.0))
+    sample = {
+        name: {"w/s": rate, "wkB/s": 64 * rate, "w_await": wait, "aqu-sz": queue, "%util": util}
+        for (name, rate, wait, util), queue in zip(rows, counted, strict=True)
+    }
+    found = [states(series)[0] for series in view_of(iostat([sample] * 2)).devices]
+    assert [state.depth for state in found] == pytest.approx(depth, rel=0.01)
+    is_told = ["by rate times latency" in text_of(state, 2) for state in found]
+    assert is_told == [depth != counted] * 2
+    if depth != counted:
+        assert "10.67 in flight while busy by rate times latency (6.11 by its counter)" in text_of(
+            found[0], 2
+        )

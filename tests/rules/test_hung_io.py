@@ -234,6 +234,25 @@ def test_a_queue_of_none_without_completions_is_not_told(report_of, samples):
     assert "leaked" not in said
 
 
+WAITING = {"%iowait": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("sample", "cpu", "is_sure"),
+    [
+        ({"vda": {"aqu-sz": 128.0, "%util": 100.0}}, WAITING, True),
+        ({"vda": {"aqu-sz": 128.0, "%util": 100.0}, "vdb": {}}, WAITING, True),
+        ({"vda": {"aqu-sz": 128.0, "%util": 100.0}, "vdb": load(90, 9)}, WAITING, False),
+        ({"vda": {"aqu-sz": 128.0, "%util": 100.0}}, {"%iowait": 25.0, "%idle": 75.0}, False),
+    ],
+    ids=["alone", "beside an idle one", "another is waited for", "CPUs with time"],
+)
+def test_a_counter_that_leaked_makes_nobody_wait(report_of, sample, cpu, is_sure):
+    finding = report_of(iostat([sample], cpu=cpu), rules=[RULE]).findings[0]
+    assert finding.confidence == ("high" if is_sure else "medium")
+    assert any("may have leaked" in item.text for item in finding.evidence) != is_sure
+
+
 ONE = {"aqu-sz": 1.0, "%util": 100.0}
 
 

@@ -103,6 +103,14 @@ def test_quick_writes_one_at_a_time_are_no_warning(run):
     assert finding.severity == "notice"
 
 
+@pytest.mark.parametrize(
+    ("depth", "util", "status"), [(1.65, 99, "undetermined"), (5, 99, "clear"), (1.65, 70, "clear")]
+)
+def test_one_or_two_at_a_time_without_idle_time_are_no_reason_to_clear_it(run, depth, util, status):
+    report = run(iostat([{"sda": load(596, 1000 * depth / 596, size=9.7, util=util)}]))
+    assert [o.status for o in report.outcomes] == [status]
+
+
 def test_counters_that_contradict_each_other_clear_nothing(run):
     row = load(492, 1.76, reads=0.0, size=5.4) | {"aqu-sz": 0.0, "%util": 0.0}
     report = run(iostat([{"sda": row}] * 3))

@@ -9,10 +9,17 @@ FULL, ROOMY = (100000, 100.0), (90000, 90.0)
 
 
 def capture(memory, swap, *, total=64 * GB, load=(), cpu=(), tps=()):
-    """`sar -r -S -q -u -b`: free and cached kB, used kB and % of swap, load, system and iowait."""
+    """`sar -r -S -q -u -b`: free and cached kB, used kB and % of swap, load, system and iowait.
+
+    Memory of three numbers has the available kB last.
+    """
     parts = []
-    rows = [f"{free} {total - free} 99.00 500 {cached} 9000 10.00" for free, cached in memory]
-    parts.append(("kbmemfree kbmemused %memused kbbuffers kbcached kbcommit %commit", rows))
+    rows = [
+        " ".join((f"{free}", *map(str, available), f"{total - free} 99.00 500 {cached} 9000 10.00"))
+        for free, cached, *available in memory
+    ]
+    names = "kbavail " * (len(memory[0]) > 2) + "kbmemused %memused kbbuffers kbcached kbcommit %commit"
+    parts.append((f"kbmemfree {names}", rows))
     rows = [f"{100000 * (used > 0) - used} {used} {share:.2f} 0 0.00" for used, share in swap]
     parts.append(("kbswpfree kbswpused %swpused kbswpcad %swpcad", rows))
     parts.append(
@@ -34,6 +41,8 @@ def only(report):
 
 GONE = (150000, 20000)
 CALM = (30 * GB, 10 * GB)
+PINNED = (GB, 20 * GB, 2 * GB)
+"""Of 64 GB 20 are page cache, most of which is shared memory that cannot be dropped."""
 
 
 @pytest.mark.parametrize(
@@ -88,3 +97,32 @@ def test_a_small_host_and_one_without_swap_are_told_with_their_cost(report_of):
     finding = only(report_of(no_swap, rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("critical", "medium")
     assert "there is no swap" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("memory", "swap", "cpu", "told"),
+    [
+        (PINNED, FULL, (33, 22), ("critical", "medium")),
+        (PINNED, FULL, (5, 1), None),  # idle pages fill swap, or the ARC of ZFS takes memory
+        (PINNED, FULL, (5, 60), None),
+        (PINNED, ROOMY, (33, 22), None),
+        ((GB, 20 * GB, 7 * GB), FULL, (33, 22), None),
+        ((GB, 20 * GB, GB // 4), FULL, (5, 1), ("notice", "medium")),
+        ((GB, 20 * GB, 0), FULL, (33, 22), None),  # not estimated
+    ],
+)
+def test_cache_that_cannot_be_dropped_is_no_room(report_of, memory, swap, cpu, told):
+    report = report_of(capture([memory, (*CALM, 40 * GB)], [swap] * 2, cpu=[cpu, (1, 1)]), rules=[RULE])
+    finding = only(report)
+    assert (finding and (finding.severity, finding.confidence)) == told
+    if told:
+        assert "GB are available and swap is full, in 1 of 2 samples" in finding.summary
+
+
+def test_the_memory_of_the_host_includes_the_cache_that_is_not_counted_as_used(report_of):
+    used, cached = 42 * GB, 20 * GB
+    text = capture([PINNED], [FULL], cpu=[(33, 22)]).replace(
+        f"{63 * GB} 99.00", f"{used} {100 * used / (64 * GB):.2f}"
+    )
+    assert str(cached) in text
+    assert "of 64.0 GB are available" in only(report_of(text, rules=[RULE])).summary

@@ -155,6 +155,37 @@ def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(repo
     assert finding.confirm[0] == "smartctl -x /dev/sda"
 
 
+@pytest.mark.parametrize(
+    ("way", "samples", "more", "severity"),
+    [
+        ("w", 1, {}, "notice"),
+        ("w", 3, {}, "warning"),
+        ("r", 1, {}, "warning"),
+        ("w", 1, {"%util": 90.0}, "warning"),
+        ("w", 1, {"f/s": 9.0, "f_await": 20.0}, "warning"),
+    ],
+    ids=["buffered writes, once", "three times", "reads", "no idle time", "flushes"],
+)
+def test_late_writes_of_one_sample_on_a_disk_with_idle_time_are_a_note(
+    report_of, way, samples, more, severity
+):
+    slow = sibling(30, 165, 64, way) | {"%util": 36.0} | more
+    sample = {"nvme1n1": slow, "nvme0n1": sibling(2.0, 170, 64, way) | {"%util": 17.0}}
+    (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("Take more samples" in finding.remedy[0]) == (samples == 1)
+    assert (finding.confirm[0] == "iostat -xt 1 30") == (samples == 1)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("sd", True), ("nvme", False)])
+def test_what_has_no_heads_gets_no_advice_about_them(report_of, name, is_told):
+    names = ("sda", "sdb") if name == "sd" else ("nvme0n1", "nvme1n1")
+    rows = dict(zip(names, (sibling(3900), sibling(6.3, 3.8)), strict=True))
+    (finding,) = findings(report_of(iostat([rows] * 3), rules=[RULE]))
+    assert any("heads" in text for text in finding.remedy) == is_told
+    assert any("ata[0-9]" in text for text in finding.confirm) == is_told
+
+
 def test_two_that_stall_together_are_one_finding(report_of):
     sample = {
         "sda": sibling(3900),

@@ -326,6 +326,8 @@ def test_a_waiting_device_without_any_finding_is_named():
     found, text = judged([], iostat([{"sda": FULL}] * 5))
     assert (found.state, found.rule, found.devices) == ("open", None, ("sda",))
     assert "5 of 5 samples: 150 requests/s" in text
+    assert "To settle it, see what kind of disk it is, and run under this load and without: `lsblk" in text
+    text = judged([], iostat([{"sda": FULL}] * 5), DISK)[1]
     assert "To settle it, run under this load and without load: `iostat" in text
 
 
@@ -743,11 +745,17 @@ RATES = (80000, 40000, 60000, 90000, 20000)
             (vmstat([{"us": 3, "b": b, "bi": bi} for b, bi in zip((0, 0, 1, 0, 0), RATES, strict=True)]),),
             False,
         ),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (380, 290, 410, 206, 350, 300)]),), True),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 60000, 90000, 30, 40000, 50)]),), True),
+        (
+            (vmstat([{"us": 3, "b": int(bo < 100), "bo": bo} for bo in (*[80000, 60000] * 5, 30)]),),
+            False,
+        ),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
-        "once in many",
+        *("a trickle", "a load with pauses", "a stall that is waited for", "once in many"),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
@@ -1247,13 +1255,68 @@ def _since_boot(seconds: float, kb: float, ios: float) -> str:
             "20.0 h between its last two reports: 343.9 kB/s in 21.5 requests/s",
         ),
         # the host was started again, or it is another: the last report speaks for itself
-        ((50_000, 64_753_600, 3_548_000), "sda: 70.96 requests/s of 18.3 kB"),
-        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB"),
+        ((50_000, 64_753_600, 3_548_000), "sda: 70.96 reads/s of 18.3 kB"),
+        ((172_000, 6_475_360, 354_800), "sda: 2.06 reads/s of 18.3 kB"),
         # as long as the rounding of a rate
-        ((100_001, 40_000_344, 2_000_022), "sda: 20 requests/s of 20.0 kB"),
+        ((100_001, 40_000_344, 2_000_022), "sda: 20 reads/s of 20.0 kB"),
     ],
     ids=["an interval", "another boot", "another host", "right away"],
 )
 def test_two_averages_since_boot_make_one_interval_and_never_a_mean(second, said):
     text = _since_boot(100_000, 40_000_000, 2_000_000) + "\n" + _since_boot(*second)
     assert said in report_of(text).headline
+
+
+def test_a_process_s_mean_is_called_one_and_its_pauses_are_told():
+    head = "13:52:41      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    rows = (0, 0, 120000, 180000, 0)
+    text = "".join(
+        f"13:52:{42 + n}        0      2512 {kb:.2f} 0.00 0.00  tar\n" for n, kb in enumerate(rows)
+    )
+    said = report_of(head + text).headline
+    assert "tar read 60,000 kB/s and wrote 0 kB/s on average over 5 samples" in said
+    assert "(2 of them with any, up to 180,000 kB/s)" in said
+
+
+def test_what_is_not_timed_is_not_passed_over_because_its_sizes_differ():
+    head = "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    rows = [(16, 60), (17, 900), *[(0.3, 2)] * 12, *[(0, 0)] * 10]
+    text = "".join(f"{head}sdc {tps:.2f} 0.00 {kb:.2f} 0 0\n\n" for tps, kb in rows)
+    assert "does not show whether the latency of sdc" in report_of("$ iostat -y 1\n" + text).headline
+
+
+READERS = load(590, 2.75, size=9.7, reads=0.97, util=98.9)
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (READERS, "warning"),
+        (READERS | {"r/s": 300.0, "w/s": 290.0}, None),  # of writes nobody may wait for
+        (READERS | {"%util": 80.0}, None),
+        (load(150, 90, size=8, depth=13.5, util=100.0), None),  # it may be a spinning disk that is full
+    ],
+)
+def test_a_device_that_makes_readers_wait_all_the_time_is_a_cost_without_a_finding(row, severity):
+    found, _ = judged([], iostat([{"sda": row}]))
+    assert found.severity == severity
+    if severity:
+        assert found.state == "open"
+        assert "**Severity:** warning" in report_of(iostat([{"sda": row}])).to_markdown()
+
+
+@pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
+def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
+    text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])
+    report = report_of(text, lsblk(("sdb", False)))
+    assert report.verdict.state == "healthy"
+    assert ("whether there is room for more is not shown" in report.headline) == is_told
+    assert ("pidstat -d 1" in report.to_markdown()) == is_told
+
+
+def test_what_a_latency_is_held_against_is_told_and_asked_for():
+    row = load(95, 17.7, size=100, depth=1.7, util=67.0)
+    report = report_of(iostat([{"dm-12": row}]))
+    assert "alone such a request takes a spinning disk up to 17 ms, flash 2 ms" in report.headline
+    assert "`lsblk -o NAME,KNAME,ROTA" in report.headline
+    assert "lsblk" not in report_of(iostat([{"nvme0n1": row}])).headline

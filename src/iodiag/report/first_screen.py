@@ -111,6 +111,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         if report.verdict is not None and report.verdict.state == "open" and lead.role == "symptom":
             sure = f"{lead.confidence} confidence that it is so; its cause is open"
         yield "How sure", (Span(sure),)
+    elif report.verdict is not None and report.verdict.severity is not None:
+        yield "Severity", (Span(f"{report.verdict.severity}, though its cause is not determined"),)
     if lead is None or not (worst or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
@@ -243,7 +245,7 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
             yield Bullets((Item(wording.prose(lead.remedy[0])),))
         if commands:
             yield Commands(commands)
-    elif report.verdict is not None and report.verdict.state in ("open", "unknown"):
+    elif report.verdict is not None and (report.verdict.asks or report.verdict.state in ("open", "unknown")):
         asks = report.verdict.asks or "Capture more while it is slow: `iostat -xyt 1 60 > capture.txt`"
         yield Paragraph((Span(asks.partition(": `")[0] + ":"),))
         yield Commands(tuple(span.text for span in wording.prose(asks) if span.is_code))

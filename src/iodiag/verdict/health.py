@@ -110,7 +110,9 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     # the disks below an untimed device show how its requests fare
     if not active or (may_be_stacked(series) and series.is_untimed):
         return "idle"
-    long = [state for state in active if state.share >= LEAST_SHARE]
+    # nothing but size tells apart what is not timed
+    unknown = sum(state.share for state in active if math.isnan(state.latency_ms))
+    long = [s for s in active if (unknown if math.isnan(s.latency_ms) else s.share) >= LEAST_SHARE]
     # a device that does a little now and then has no lasting state: all that it did is looked at
     lasting = [_health_in(series, state) for state in long or active]
     lasting = [one for one in lasting if one != "idle"] or lasting

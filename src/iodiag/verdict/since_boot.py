@@ -63,9 +63,27 @@ def _of_a_process(views: Sequence[View]) -> str:
     at = int(np.argmax(np.sum([*moved.values()], axis=0)))
     values: Values = {way: float(rates[at]) for way, rates in moved.items()}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
+    values["samples"] = facts[at].number("samples")
     text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
+    text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
+    text += _of_its_samples(views, facts[at].word("pid"), values)
     text += ", and waited {waited:.2f} s for I/O per sample" if float(values["waited"]) > 0 else ""
     return say(text, values)
+
+
+def _of_its_samples(views: Sequence[View], pid: str, values: Values) -> str:
+    """In how many of its samples the process moved anything, and how much at most, if not in all."""
+    for view in views:
+        table = view.samples("process")
+        if table is None or not pid:
+            continue
+        own = table[table["pid"] == pid]
+        kb = np.nan_to_num(own.floats("read_kb_per_s")) + np.nan_to_num(own.floats("write_kb_per_s"))
+        worked = int((kb > 0).sum())
+        values |= {"worked": worked, "most": kb.max(initial=0.0)}
+        if 0 < worked < float(values["samples"]):
+            return " ({worked} of them with any, up to {most:.0f} kB/s)"
+    return ""
 
 
 def between_reports(views: Sequence[View]) -> str:

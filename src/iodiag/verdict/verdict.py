@@ -20,20 +20,21 @@ from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import moved, starved
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.who_waits import CROWD_TASKS, FEW_BLOCKED_TASKS, LITTLE_PCT
+from iodiag.analysis.host.who_waits import CROWD_TASKS, FEW_BLOCKED_TASKS, LITTLE_PCT, is_waited_for
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import class_of, usual_ms
+from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
+    LONG_QUEUE_DEPTH,
     MOST_AT_ONCE,
     SELDOM_PER_S,
     WAITING_DEPTH,
@@ -65,6 +66,9 @@ SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
     "grep -r . /sys/fs/cgroup --include=io.max",
 )
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
+
+SHOW_DISKS = "lsblk -o NAME,KNAME,ROTA,TYPE,TRAN,SIZE"
+"""What kind of disk a name stands for, which its latency is held against."""
 
 SHOW_IN_FLIGHT = "grep . /sys/block/*/inflight"
 """Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
@@ -153,7 +157,9 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if is_calm and not any(somebody_waits(view) for view in views):
         crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
         asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
-        return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
+        if crowd:
+            return Verdict("unknown"), _healthy(views) + asked
+        return _of_a_full_one(views) or (Verdict("healthy"), _healthy(views))
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
         asks = "To settle it, repeat both phases: `iostat -xyt 1 60`"
@@ -275,14 +281,35 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     where = _where(view.host, views)
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
+    if class_of(series) == "unknown":
+        asks = (
+            f"To settle it, see what kind of disk it is, and run under this load and without: `{SHOW_DISKS}`"
+        )
+        asks += ", `iostat -xt 1 30`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
-    return Verdict(
-        "open", devices=tuple(dict.fromkeys(series.name for _, series in suspects)), asks=asks
-    ), text
+    named = tuple(dict.fromkeys(series.name for _, series in suspects))
+    cost: Severity | None = "warning" if any(_makes_readers_wait(one) for _, one in suspects) else None
+    return Verdict("open", devices=named, severity=cost, asks=asks), text
+
+
+def _makes_readers_wait(series: DeviceSeries) -> bool:
+    """Whether a device without idle time takes longer than its class for reads, and holds little else.
+
+    Reads are waited for by nature; what is written may be a cache that is flushed.
+    """
+    state = _busiest(series)
+    reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
+    is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
+    is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
+    return is_full and is_class_known and _is_slow(series, state)
+
+
+NEVER_IDLE, MOST_READS = 0.95, 0.9
+"""Busy share without idle time, and share of the requests in flight that are nearly all."""
 
 
 def _where(host: str | None, views: Sequence[View]) -> str:
@@ -369,6 +396,21 @@ def _process_clause(view: View, series: DeviceSeries) -> str:
     return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
+def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
+    """Of healthy devices one that is never idle and serves many at once: whether more fits is not shown."""
+    lasting = ((one.name, state) for view in views for one in view.devices for state in lasting_states(one))
+    full = [one for one in lasting if one[1].util >= NEVER_IDLE and one[1].at_once >= LONG_QUEUE_DEPTH]
+    if not full:
+        return None
+    name, state = max(full, key=lambda one: one[1].at_once)
+    asks = "See who asks for so much: `pidstat -d 1`"
+    text = (
+        "{name} is never idle; it serves {many:.0f} requests at once, and whether there is room for more is "
+    )
+    said = say(text + "not shown", {"name": name, "many": state.at_once})
+    return Verdict("healthy", devices=(name,), asks=asks), f"{_healthy(views)} {said}. {asks}"
+
+
 def _healthy(views: Sequence[View]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     name, what = _busiest_of(used)
@@ -438,7 +480,11 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             "This capture is not enough: of the disks it has only averages since boot or over a run"
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xyt 1 60`"
-    more = "Capture more while it is slow: `vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
+    capture = "`vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
+    more = f"Capture more while it is slow: {capture}"
+    doubtful = _not_shown(views)[:SHOWN]
+    if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
+        more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
     if with_snapshots(views):
         more = f"Take a second snapshot while it is slow: `{SNAPSHOTS}`"
     if loaded := [view for view in views if somebody_waits(view) and view.devices]:
@@ -581,8 +627,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
         text, values = _moved(views)
-        is_stalled = 0 < float(values.get("still", 0)) < float(values.get("shown", 0))
-        if "flat" not in values and not is_stalled:
+        if not {"flat", "stalled"} & values.keys():
             meanwhile = f" while {say(text, values)}" if text else ""
             unseen = "though asynchronous I/O would not show"
             return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
@@ -723,6 +768,11 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
+        if class_of(first) == "unknown" and slowest.latency_ms > 0:
+            untimed += "; alone such a request takes a spinning disk up to {spinning:ms}, flash {flash:ms}"
+            values["spinning"], values["flash"] = (
+                SERVICE[name].usual(weighted.or_zero(slowest.size_kb)) for name in ("spinning", "solid")
+            )
         return say(
             f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
             values,
@@ -747,9 +797,11 @@ def _why_unknown(views: Sequence[View]) -> str:
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:
     """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
-    rates = [paging for view in views if (paging := view.samples("paging")) is not None]
-    known = [paging for paging in rates if {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys()]
-    return moved(known[0]) if known else ("", {})
+    for view in views:
+        paging = view.samples("paging")
+        if paging is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
+            return moved(paging, is_waited_for(view, paging))
+    return "", {}
 
 
 def _measured_clause(views: Sequence[View]) -> str:

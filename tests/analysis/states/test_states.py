@@ -12,7 +12,7 @@ from iodiag.analysis.states.service_times import SERVICE, class_of, relative_err
 from iodiag.analysis.states.state_sentences import state_summaries, text_of
 from iodiag.analysis.states.states import MOST_STATES, State, states
 from views import view_of
-from writers.captures import iostat, sar_d
+from writers.captures import banner, iostat, sar_d
 from writers.loads import load, lsblk
 
 WRITES = load(36, 27.8, size=33, reads=0)
@@ -101,6 +101,30 @@ def test_a_stuck_device_is_told_without_latency():
     assert math.isnan(stuck.latency_ms)
 
 
+PLAIN = "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+
+
+def plain(*rows: tuple[float, float, float]) -> list[str]:
+    """What plain iostat, which times nothing, tells of a device: tps, kB read and kB written per second."""
+    text = "".join(f"{PLAIN}sdc {tps:.2f} {r:.2f} {w:.2f} 0 0\n\n" for tps, r, w in rows)
+    samples = view_of("$ iostat -y 1\n" + text).series("sdc")
+    return [text_of(state, len(rows)) for state in states(samples)]
+
+
+def test_without_times_samples_of_other_sizes_are_other_states():
+    small, large = [(340, 0, 1850), (150, 0, 800)], [(60, 0, 27000), (40, 0, 20000), (135, 0, 67000)]
+    assert plain(*small, *large) == [
+        "3 of 5 samples: 78.33 writes/s of 485.1 kB",
+        "2 of 5 samples: 245 writes/s of 5.4 kB",
+    ]
+
+
+def test_bytes_tell_a_direction_that_has_no_part_in_the_requests_either():
+    assert plain((139, 10, 16000), (100, 0, 11500)) == ["2 of 2 samples: 119.5 writes/s of 115.1 kB"]
+    # 400 kB/s in blocks may be most of 110 requests/s
+    assert plain((110, 400, 10000)) == ["110 requests/s of 94.5 kB"]
+
+
 def test_a_few_requests_are_one_state_whatever_their_latency():
     few = [load(1, latency, size=4, reads=0) for latency in (0.1, 1.0, 10.0, 90.0)]
     assert sorted(kinds([*[WRITES] * 5, *few])) == [("writes", 4), ("writes", 5)]
@@ -149,6 +173,11 @@ def test_many_different_samples_are_few_states():
     assert sorted(place for state in some for place in state.places.tolist()) == list(range(1500))
     assert sum(state.share for state in some) == pytest.approx(1)
     assert some[0].share >= some[1].share >= some[2].share
+
+
+def test_an_average_is_called_one():
+    (summary,) = state_summaries(view_of(f"{banner()}{PLAIN}sdc 9.00 0.00 800.00 0 9000000\n"))
+    assert summary.text.startswith("average since boot: ")
 
 
 def test_idle_devices_have_no_summary():

@@ -115,6 +115,7 @@ def test_peers_and_members_stand_beside_the_device_with_what_is_typical_of_them(
         "sdb 3 ████",
         "sda 2 ▆▆▆▆",
         "       ^^  samples 2 to 3",
+        "Behind each name: its mean per request in that stretch.",
     )
 
 
@@ -176,6 +177,16 @@ def test_a_stretch_without_samples_is_told_by_its_time():
 def device(name: str, samples: int = 1, host: str | None = None, **medians: float) -> DeviceSummary:
     summary = {column: {"median": value, "p95": value, "max": value} for column, value in medians.items()}
     return DeviceSummary(name, host, (), None, None, (), samples, summary)
+
+
+def test_a_latency_beside_no_busy_share_and_no_bytes_is_no_work():
+    devices = (
+        device("sda", util_pct=10.0, kb_per_s=80.0, await_ms=9.0),
+        device("sdb", await_ms=219.0, util_pct=0.0),
+    )
+    assert overview.picture(report(devices=devices), None).labels == ("sda",)
+    alone = device("sda", await_ms=219.0)
+    assert overview.picture(report(devices=(alone,)), None).labels == ("sda",)
 
 
 def test_devices_of_a_single_sample_stand_side_by_side():

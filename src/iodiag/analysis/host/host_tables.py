@@ -75,13 +75,16 @@ def _totals(view: View) -> Iterator[HostTable]:
 
 
 def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> tuple[Floats, Floats]:
-    """The sum of a column over devices in each report, and how many of them have it."""
+    """The sum of a column over devices in each report, and how many of them have it.
+
+    Unknown where one at work does not: zeros of idle ones beside it are no sum.
+    """
     total, count = np.zeros(len(keys)), np.zeros(len(keys))
     for series in leaves:
         rows = first_row_per_report(series)
-        data = rows.floats(column)
+        data, places = rows.floats(column), np.searchsorted(keys, report_keys(rows))
         known = ~np.isnan(data)
-        places = np.searchsorted(keys, report_keys(rows)[known])
-        total[places] += data[known]
-        count[places] += 1
+        is_at_work = (rows.floats("ios_per_s") > 0) | (rows.floats("kb_per_s") > 0)
+        total[places] += np.where(known, data, np.where(is_at_work, np.nan, 0.0))
+        count[places] += known
     return total, count

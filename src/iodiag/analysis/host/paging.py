@@ -68,9 +68,19 @@ LEAST_OF_EITHER = 2
 """Samples with many tasks and with few that tell them apart: one is a chance."""
 
 
+def _is_still(kb: Floats) -> Mask:
+    """The samples in which next to nothing is moved: of a trickle those far below its usual rate."""
+    is_little: Mask = kb < STILL_KB
+    return is_little & (is_little.all() or kb <= np.median(kb[~is_little]) / FALL)
+
+
+FALL = 4.0
+"""Times by which a rate falls where it comes to a stand: a trickle varies by two."""
+
+
 def _stands_still(kb: Floats) -> Mask:
     """The samples in which next to nothing is moved, if three in a row are so; else none."""
-    is_still: Mask = kb < STILL_KB
+    is_still = _is_still(kb)
     return is_still & (is_still[2:] & is_still[1:-1] & is_still[:-2]).any()
 
 
@@ -78,15 +88,15 @@ LEAST_CROWD = 8.0
 """Tasks that are a crowd, of which a few more or less is no chance."""
 
 
-def moved(paging: Table) -> tuple[str, Values]:
+def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values.
 
     `read`, `written` and their `total` are means in kB/s, without stretches that stand still; `flat` is there
-    where the rate is.
+    where the rate is, and `stalled` where it stands still in samples `waited` for: in all, unless given.
     """
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
-    is_still = ways["read"] + ways["written"] < STILL_KB
+    is_still = _is_still(ways["read"] + ways["written"])
     # a standstill is told beside the mean, not in it
     stands = _stands_still(ways["read"] + ways["written"]) & ~is_still.all()
     main = ways[verb][~stands]
@@ -104,8 +114,11 @@ def moved(paging: Table) -> tuple[str, Values]:
         text += ", at a flat rate of {flat:kb}"
     if is_still.any():
         others = "the other " * bool(stands.any())
-        text += f"; in {others}{{still}} of these {{shown}} samples almost nothing is read or "
-        text += "written: I/O stalled"
+        text += f"; in {others}{{still}} of these {{shown}} samples almost nothing is read or written"
+    # a load that ends falls as far, and leaves nobody waiting
+    if stalled := int((is_still if waited is None else is_still & waited).sum()):
+        values["stalled"] = stalled
+        text += ": I/O stalled" + " in {stalled} of them" * (stalled < int(is_still.sum()))
     return text, values
 
 

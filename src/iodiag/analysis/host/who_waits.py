@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.table.table import Mask, Table, by_text
@@ -64,6 +65,18 @@ def does_nobody_wait(view: View, rows: Table) -> bool:
         return False
     idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
     return idle >= HAS_TIME_PCT and iowait * (view.cpus or MANY_CPUS) / 100 < NOBODY
+
+
+def is_waited_for(view: View, rows: Table) -> Mask:
+    """The samples in whose reports a task is blocked on I/O, or idle CPUs count that one waits."""
+    is_waited = np.zeros(len(rows), dtype=np.bool_)
+    cpu = None if "cpu" in view.average_only else view.cpu_all
+    counts = ((view.samples("queue"), "blocked", 1.0), (cpu, "iowait_pct", LITTLE_PCT))
+    for table, column, least in counts:
+        if table is not None and table.has(column):
+            own, other = paired(rows, table)
+            is_waited[own] |= table.floats(column)[other] >= least
+    return is_waited
 
 
 def do_several_wait(view: View, rows: Table) -> bool:

@@ -83,14 +83,15 @@ def class_of(series: DeviceSeries) -> Class:
 
 
 def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
-    """What one request alone of this size takes at most on a device of this class when all is well.
+    """What one request alone of this size takes at most on a device of this class when all is well."""
+    return SERVICE[inferred_class(series, size_kb, rate)].usual(weighted.or_zero(size_kb))
 
-    A device of unknown class that does more small requests per second than a spinning disk can is solid.
-    """
+
+def inferred_class(series: DeviceSeries, size_kb: float, rate: float) -> Class:
+    """Its class; one that is unknown and does more small requests/s than a spinning disk can is solid."""
     name = class_of(series)
-    if name == "unknown" and rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB:
-        name = "solid"
-    return SERVICE[name].usual(weighted.or_zero(size_kb))
+    is_faster = rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB
+    return "solid" if name == "unknown" and is_faster else name
 
 
 def streams_kb(series: DeviceSeries) -> float:

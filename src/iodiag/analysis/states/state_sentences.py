@@ -26,10 +26,15 @@ def state_summaries(view: View) -> list[StateSummary]:
             shown = (
                 next(worst) if one.kind != "idle" and one.share >= long else one for one in states(series)
             )
-            # rows since boot, or over a run, are no samples
-            name = "averages" if "disk" in view.average_only else "samples"
-            found += [_summary(view.host, one, len(series.samples), name) for one in shown]
+            found += [_summary(view.host, one, len(series.samples), _span(view)) for one in shown]
     return found
+
+
+def _span(view: View) -> str:
+    """Of what its rows are averages, if they are no samples."""
+    if "disk" not in view.average_only:
+        return ""
+    return "since boot" if len(view.since_boot.get("disk", ())) else "over a run"
 
 
 def _quickness(state: State) -> float:
@@ -37,7 +42,8 @@ def _quickness(state: State) -> float:
     return -weighted.or_zero(min(state.util, 1.0) * state.latency_ms)
 
 
-def _summary(host: str | None, state: State, samples: int, name: str) -> StateSummary:
+def _summary(host: str | None, state: State, samples: int, span: str) -> StateSummary:
+    what = text_of(state, samples, f"averages {span}" if span else "samples")
     is_stuck = state.kind == "stuck"
     is_idle = is_stuck or state.kind == "idle"
     picked = sorted({0, state.samples // 2, state.samples - 1})
@@ -58,7 +64,7 @@ def _summary(host: str | None, state: State, samples: int, name: str) -> StateSu
         else _known(state.at_once),
         latency_ms=None if is_idle or not state.latency_ms > 0 else _known(state.latency_ms),
         busy_pct=None if is_untimed(state) else _known(100 * state.util),
-        text=text_of(state, samples, name),
+        text=f"average {span}: {what}" if span and samples == 1 else what,
         source=str(sources[0]),
         lines=tuple(int(lines[at]) for at in picked if sources[at] == sources[0]),
     )
@@ -80,6 +86,7 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
         "rate": state.rate,
         "size": state.size_kb,
         "at_once": state.at_once,
+        "counted": state.counted_at_once,
         "latency": state.latency_ms,
         "busy": 100 * state.util,
     }
@@ -95,7 +102,10 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
         in_flight, busy = ", times not measured", ""
     elif not math.isnan(state.at_once):
         in_flight = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
-        in_flight += "" if is_little(state) else " by its own counter"
+        if not is_little(state):
+            in_flight += " by its own counter"
+        elif state.counted_at_once >= 0:
+            in_flight += BY_LITTLE
     else:
         in_flight = ""
     if state.kind == "reads and writes" and (ways := _ways(state)):
@@ -111,6 +121,10 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
     return text + busy, values
+
+
+BY_LITTLE = " by rate times latency ({counted} by its counter)"
+"""Whose number of requests in flight is told where the counter lacks some."""
 
 
 def is_little(state: State) -> bool:

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ONE_WAY, in_flight
-from iodiag.analysis.states.service_times import events_per_sample, relative_error
+from iodiag.analysis.states.service_times import FLUSH_KB, events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Floats, Places, Table
+from iodiag.table.table import Floats, Mask, Places, Table
 
 Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]
 KINDS: tuple[Kind, ...] = ("idle", "reads", "writes", "reads and writes", "discards", "stuck")
@@ -88,8 +88,10 @@ class State:
 
     @cached_property
     def _own_rate(self) -> float:
-        """Requests per second of its direction; NaN where it has all of them, or nothing tells."""
-        rate = self.mean(f"{self.kind}_per_s") if self.kind in _NAMED else math.nan
+        """Requests per second of its direction; NaN where it has all of them, or not all samples tell."""
+        if self.kind not in _NAMED or np.isnan(self.rows.floats(f"{self.kind}_per_s")).any():
+            return math.nan
+        rate = self.mean(f"{self.kind}_per_s")
         return rate if 0 < rate < self.ios else math.nan
 
     @cached_property
@@ -132,6 +134,13 @@ class State:
     def at_once(self) -> float:
         """Requests in flight while busy; the mean number in flight where util does not tell how long."""
         return self.depth / self.util if self.is_busy_known else self.depth
+
+    @cached_property
+    def counted_at_once(self) -> float:
+        """As `at_once` by the counter of the queue, where that lacks requests; NaN where `depth` is of it."""
+        counted = self.mean("queue_depth")
+        is_lossy = counted < self.depth - LITTLE_SLACK
+        return counted / (self.util if self.is_busy_known else 1.0) if is_lossy else math.nan
 
     @cached_property
     def is_busy_known(self) -> bool:
@@ -208,6 +217,8 @@ def kinds_of(samples: Table) -> npt.NDArray[np.int8]:
     kinds[reads >= ONE_DIRECTION * total] = 1
     kinds[writes >= ONE_DIRECTION * total] = 2
     kinds[discards >= 0.5 * total] = 4
+    for kind, other in ((1, "write"), (2, "read")):
+        kinds[~known & _is_negligible(samples, other)] = kind
     holds = (samples.floats("depth") >= STUCK_DEPTH) | (samples.floats("util") >= STUCK_UTIL)
     nothing = (ios == 0) | (np.isnan(ios) & (samples.floats("kb_per_s") == 0))
     # of a direction that is not shown, an idle device tells
@@ -218,8 +229,15 @@ def kinds_of(samples: Table) -> npt.NDArray[np.int8]:
     return kinds
 
 
+def _is_negligible(samples: Table, way: str) -> Mask:
+    """Where bytes alone show that a direction is next to nothing: of the requests as well, in blocks."""
+    own, both = samples.floats(f"{way}_kb_per_s"), samples.floats("kb_per_s")
+    is_few = own / FLUSH_KB <= (1 - ONE_DIRECTION) * samples.floats("ios_per_s")
+    return is_few & (own <= (1 - ONE_DIRECTION) * both) & (both > 0)
+
+
 def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Places]:
-    """The samples of one kind by like latency, then like depth."""
+    """The samples of one kind by like latency, then like depth; by like size where nothing is timed."""
     places = np.flatnonzero(kinds == kind)
     if KINDS[kind] in ("idle", "stuck"):
         return [places]
@@ -227,7 +245,8 @@ def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Plac
     is_little = (samples["is_idle"] & ~(samples.floats("depth") >= STUCK_DEPTH))[places]
     found = [part for part in (places[~is_little],) if len(part)]
     little = [part for part in (places[is_little],) if len(part)]
-    for column in ("latency_ms", "depth", "util"):
+    timed = ("latency_ms", "depth", "util")
+    for column in timed if any(map(samples.has, timed)) else ("size_kb",):
         values = samples.floats(column)
         found = [part for group in found for part in _apart(group, values[group])]
     return [*found, *little]

@@ -343,8 +343,10 @@ def _latencies(disk: Table) -> Columns:
     columns: Columns = {}
     for name in _DIRECTIONS[:2]:
         if _is_partly_unknown(disk, f"{name}_await_ms"):
-            is_all = disk.floats(f"{name}s_per_s") >= 0.95 * disk.floats("ios_per_s")
-            mixed = np.where(is_all, disk.floats("await_ms"), np.nan)
+            ios, wait = disk.floats("ios_per_s"), disk.floats("await_ms")
+            is_all = disk.floats(f"{name}s_per_s") >= 0.95 * ios
+            # of none at all neither direction is all
+            mixed = np.where(is_all & ((ios > 0) | (wait == 0)), wait, np.nan)
             columns[f"{name}_await_ms"] = _completed(disk, f"{name}_await_ms", mixed)
     return columns
 
@@ -425,10 +427,11 @@ how far apart (ln) rates, latencies and kB/s of one load are."""
 def _is_miscounted(disk: Table, depth: Floats, held: Floats, util: Floats) -> npt.NDArray[np.bool_]:
     """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
 
-    Kernels 4.19 and 4.20 lose most of them. Of a few that are lost the busy share tells as well, as a device
-    that is never empty holds one request at least. What waited for longer than its sample may have been in
-    flight before: then the samples on either side have to say so as well. So may part of a backlog that
-    drains.
+    Kernels 4.19 and 4.20 lose most of them, of one device more than of another: where all counters together
+    fall short, rate times latency is taken of each. Of a few that are lost the busy share tells as well, as a
+    device that is never empty holds one request at least. What waited for longer than its sample may have
+    been in flight before: then the samples on either side have to say so as well. So may part of a backlog
+    that drains.
     Older kernels count what is in flight in a sample: waits of a good part of it shift between samples, and
     their sums agree.
     """
@@ -436,11 +439,13 @@ def _is_miscounted(disk: Table, depth: Floats, held: Floats, util: Floats) -> np
     is_short |= depth < BORNE_OUT * np.minimum(held, np.minimum(util, 1.0)) - LITTLE_SLACK
     if not is_short.any():
         return is_short
+    is_known = np.isfinite(depth + held)
+    if depth[is_known].sum() < LITTLE * held[is_known].sum():
+        is_short |= depth < held - LITTLE_SLACK
     wait, length = disk.floats("await_ms"), disk.floats("interval_s")
     length_ms = 1000 * np.where(np.isnan(length), 1.0, length)
     longest = np.fmax(wait, np.fmax(disk.floats("read_await_ms"), disk.floats("write_await_ms")))
     codes = numbered(disk["device"])[0]
-    is_known = np.isfinite(depth + held)
     is_lone = (np.bincount(codes[is_known], minlength=codes.max() + 1) <= 1)[codes]
     is_drained = is_lone & (longest > _BACKLOG * length_ms) & (depth >= _LEFT * held)
     is_within = (wait <= length_ms) & ~is_drained

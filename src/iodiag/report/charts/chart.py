@@ -56,7 +56,8 @@ class Panel:
 class Timeline:
     """Panels over one x axis: epoch seconds in `zone`, or sample numbers where `zone` is None.
 
-    `window` is the stretch that is shaded, `window_words` what that is.
+    `window` is the stretch that is shaded, `window_words` what that is; `typical_words` say what the number
+    behind each name is.
     """
 
     caption: str
@@ -66,6 +67,7 @@ class Timeline:
     zone: tzinfo | None
     x_label: str
     window_words: str = ""
+    typical_words: str = ""
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,11 @@ def _spoken(lead: Finding | None) -> list[str]:
 
 
 def _is_working(device: DeviceSummary) -> bool:
-    return any(_typical(device, column, *parts) > 0 for column, parts in _PARTS.items())
+    """By its busy share or its bytes; a latency beside none of them is of a request or two in a long time."""
+    latency, *others = (
+        _typical(device, column, *_PARTS[column]) for column in ("await_ms", "util_pct", "kb_per_s")
+    )
+    return any(value > 0 for value in others) or (all(map(math.isnan, others)) and latency > 0)
 
 
 def _median(summary: Mapping[str, Mapping[str, float]], column: str) -> float:
@@ -231,7 +235,8 @@ def sparkline(chart: Timeline | Bars | None) -> tuple[str, ...]:
     half = (high - low) / max(1, max(len(line.x) for line in panel.lines) - 1) / 2
     ruler = _ruler(chart.window, low, high, count, half)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []
-    return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded)
+    key = [chart.typical_words] if chart.typical_words else []
+    return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded, *key)
 
 
 def _rows_of(chart: Bars) -> tuple[str, ...]:

@@ -128,7 +128,8 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     when = "in that stretch" if finding.samples else "while at work"
     if finding.cited_samples()[1]:
         when = "in the cited samples"
-    return replace(chart, caption=f"{chart.caption} Behind each name: its {what} {when}.")
+    words = f"Behind each name: its {what} {when}."
+    return replace(chart, caption=f"{chart.caption} {words}", typical_words=words)
 
 
 def _title(column: str) -> Iterator[str]:

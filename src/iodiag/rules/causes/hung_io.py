@@ -27,7 +27,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import blocked, pressure
+from iodiag.analysis.host.who_waits import HAS_TIME_PCT, blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -129,10 +129,11 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         *_evidence(series, worst),
         *place,
         *waiters,
-        *_against(series, worst),
+        *_against(view, series, worst),
         *reported(view, (series.name,)),
     )
-    sure = _confidence(series, worst, waiters)
+    is_proven = _is_all_waited_for(view, series, worst)
+    sure = "high" if is_proven else _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
     stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
@@ -316,14 +317,30 @@ MOST_UTIL = 0.5
 """Busy share that no disk has that holds a request throughout: it would be 1."""
 
 
-def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+def _is_all_waited_for(view: View, series: DeviceSeries, stall: Stall) -> bool:
+    """Whether CPUs have no time but for waiting while it holds requests to the end and no other serves any.
+
+    A counter that leaked makes nobody wait.
+    """
+    cpu = view.cpu_at(stall.rows)
+    if stall.release is not None or not _holds(stall) or cpu is None or "cpu" in view.average_only:
+        return False
+    iowait, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    others = (other for other in view.devices if other is not series and not _is_stuck_too(other, stall))
+    beside = (one.samples[same_reports(one.samples, stall.rows)] for one in others)
+    is_same = str(cpu["source"][0]) == str(stall.rows["source"][0])
+    return is_same and iowait >= LEAST_IOWAIT and idle < HAS_TIME_PCT and all(map(_is_idle, beside))
+
+
+def _against(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
         text = "it completes nothing in the whole capture"
         # what kernels that count at completion show says nothing of a counter
-        text += ": its counter of time in use may have leaked" if _holds(stall) else ""
+        may_leak = _holds(stall) and not _is_all_waited_for(view, series, stall)
+        text += ": its counter of time in use may have leaked" * may_leak
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")

@@ -170,6 +170,11 @@ _SLOW_WRITES = (
 )
 
 
+_ONE_OR_TWO = (
+    "it was never idle with one or two requests in flight: how long each takes bounds what so few ask"
+)
+
+
 _BELOW = "fewer requests in flight than its busy time needs: one of the two was counted in ticks"
 
 
@@ -186,12 +191,21 @@ def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
         return _BELOW
     if (is_busy & (depth <= limits.mostly * busy)).any():
         return _NEARLY
+    if any(_is_one_or_two(series, state, limits) for state in states(series)):
+        return _ONE_OR_TWO
     # whoever waits for slow writes shows in their number, whatever quick reads add to it
     slow, size = samples.floats("write_await_ms"), samples.floats("write_size_kb")
     held = samples.floats("writes_per_s") * slow / 1000
     is_few = (held >= limits.least_depth) & (held <= limits.two)
     is_few &= slow >= limits.slow_write + np.nan_to_num(size) / TRANSFER_KB_PER_MS
     return _SLOW_WRITES if is_few.any() else ""
+
+
+def _is_one_or_two(series: DeviceSeries, state: State, limits: Limits) -> bool:
+    """Whether it was never idle with two small requests in flight at most, none of which took too long."""
+    is_small = state.util >= limits.full_util / 100 and state.size_kb <= limits.small
+    usual = usual_ms(series, state.size_kb, state.rate)
+    return is_small and state.at_once <= limits.two and state.latency_ms <= CALM * usual
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:

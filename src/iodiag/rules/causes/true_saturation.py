@@ -90,7 +90,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import states
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -245,9 +245,13 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
 
 def _remedy(load: JudgedLevel) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
-    if load.said.direction == "writes":
-        return (*_OF_WRITES, *RULE.remedy)
-    return RULE.remedy[::-1] if load.said.size_kb <= RANDOM_KB else RULE.remedy
+    is_small = load.said.size_kb <= RANDOM_KB
+    general = RULE.remedy[::-1] if is_small else RULE.remedy
+    if load.said.direction != "writes":
+        return general
+    # earlier flushes merge fewer small writes, and spare nobody where nothing is read
+    is_unread = weighted.mean(load.level.rows, "reads_per_s") < IDLE_IOS_PER_S
+    return (*general, *_OF_WRITES) if is_small and is_unread else (*_OF_WRITES, *RULE.remedy)
 
 
 def _told(

@@ -1,9 +1,11 @@
 """Memory and swap are used up: nothing is left that the kernel could reclaim.
 
-What it detects: samples in which swap is full, or there is none, while less than 1 % of memory is free, in
-buffers or page cache, or 64 MB on small hosts. It is critical where the host shows what that costs: system
-time that reclaim takes, CPUs that only wait, or a load average of several tasks per CPU; without swap it is
-told only then.
+What it detects: samples in which swap is full, or there is none, while less than 1 % of memory is available,
+or 64 MB on small hosts; or less than 5 % where the kernel works and tasks wait, as where it takes pages away
+that are read again. Where the kernel's estimate of what is available is not shown, what is free, in buffers
+or page cache stands for it, some of which may be shared memory that cannot be given up. It is critical where
+the host shows what that costs: system time that reclaim takes, CPUs that only wait, or a load average of
+several tasks per CPU; without swap it is told only then.
 
 Why it matters: each program that needs a page looks for one itself, with nothing to be found. Work stands
 still until something ends or is killed, however quick the disks are.
@@ -21,6 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import HELD_PCT, IDLE_PCT, NO_IDLE_PCT, crowd
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import beside, room_kb
@@ -31,7 +34,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB, KB_PER_MB
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -39,14 +42,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     memory = view.samples("memory")
     if memory is None or {"memory", "swap"} & view.average_only:
         return
-    room = np.fmax(room_kb(view, memory), memory.floats("available_kb"))
-    total = memory.floats("free_kb") + memory.floats("used_kb")
+    available = memory.floats("available_kb")
+    room = np.where(available > 0, available, room_kb(view, memory))
+    taken, share = memory.floats("used_kb"), memory.floats("used_pct")
+    # newer tools count no cache as used
+    total = np.fmax(memory.floats("free_kb") + taken, 100 * taken / np.where(share > 0, share, np.nan))
     few = np.minimum(limits.small_share / 100 * total, limits.small_mb * KB_PER_MB)
+    full, used, free = (beside(view, "swap", name, memory) for name in ("used_pct", "used_kb", "free_kb"))
     is_used_up = room <= np.maximum(limits.share / 100 * total, few)
+    is_used_up |= (
+        (room <= limits.short_share / 100 * total) & (full >= limits.swap) & _reclaims(view, memory, limits)
+    )
     if not is_used_up.any():
         yield RULE.clear("some memory is free or page cache, which the kernel can reclaim")
         return
-    full, used, free = (beside(view, "swap", name, memory) for name in ("used_pct", "used_kb", "free_kb"))
     is_gone = is_used_up & (full >= limits.swap)
     values, harm = _harm(view, memory[is_gone if is_gone.any() else is_used_up], limits)
     if harm:
@@ -58,7 +67,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     values |= {"room": float(np.mean(room[is_gone])) / KB_PER_MB, "most": float(np.max(room)) / KB_PER_MB}
     values |= {"total": float(np.max(total)) / KB_PER_GB, "count": int(is_gone.sum()), "samples": len(memory)}
     values["swap"] = "swap is full" if (full[is_gone] >= limits.swap).any() else "there is no swap"
+    values["kind"] = "available" if (available[is_gone] > 0).all() else "free or page cache"
     yield _finding(view, memory[is_gone], values, harm)
+
+
+def _reclaims(view: View, memory: Table, limits: Limits) -> Mask:
+    """The samples in which the kernel takes much time and tasks wait, as where pages are read again."""
+    found = np.zeros(len(memory), dtype=np.bool_)
+    cpu = None if "cpu" in view.average_only else view.cpu_all
+    if cpu is not None:
+        own, other = paired(memory, cpu)
+        system, iowait = (cpu.floats(f"{name}_pct")[other] for name in ("system", "iowait"))
+        found[own] = (system >= limits.reclaim) & (iowait >= limits.read_again)
+    return found
 
 
 def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidence]]:
@@ -73,9 +94,8 @@ def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidenc
         return values, evidence
     values |= {name: float(np.nanmax(cpu.floats(f"{name}_pct"))) for name in ("system", "iowait")}
     idle = float(np.nanmin(cpu.floats("idle_pct")))
-    if float(values["system"]) >= limits.system or (
-        float(values["iowait"]) >= HELD_PCT and idle <= NO_IDLE_PCT
-    ):
+    is_held = float(values["iowait"]) >= HELD_PCT and idle <= NO_IDLE_PCT
+    if float(values["system"]) >= limits.system or is_held or _reclaims(view, rows, limits).any():
         text = "up to {system:.0f} % of CPU time is the kernel's, and up to {iowait:.1f} % iowait"
         evidence.append(cite(cpu, text, values, worst="system_pct"))
     if evidence and float(values["iowait"]) <= limits.iowait and idle >= IDLE_PCT:
@@ -92,13 +112,16 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     is_shown = view.cpu_all is not None or view.samples("queue") is not None
     cost = "; the load average reaches {load:.0f}; the kernel takes up to {system:.0f} % of CPU time"
     cost += ", and iowait is at most {iowait:.1f} %"
-    text = "{room:.0f} MB of {total:.1f} GB are free or page cache and {swap}, "
+    text = "{room:.0f} MB of {total:.1f} GB are {kind} and {swap}, "
     text += in_samples(int(values["samples"])) + cost * bool(harm)
     least = rows[int(np.nanargmin(rows.floats("free_kb"))) :][:1]
     columns = {"free": "free_kb", "cached": "cached_kb", "used": "used_pct"}
     shown: Values = {name: float(least.floats(column)[0]) for name, column in columns.items()}
+    shown |= {"available": float(least.floats("available_kb")[0])}
     shown |= {"full": float(beside(view, "swap", "used_pct", least)[0]), "most": values["most"]}
-    told = "{free:.0f} kB are free, {cached:.0f} kB page cache; {used:.2f} % of memory is used"
+    told = "{free:.0f} kB are free, {cached:.0f} kB page cache"
+    told += ", {available:.0f} kB available" * (float(shown["available"]) > 0)
+    told += "; {used:.2f} % of memory is used"
     told += " and {full:.2f} % of swap"
     earlier = "; other samples have up to {most:.0f} MB free or in the page cache"
     return RULE.finding(
@@ -132,6 +155,9 @@ RULE = Rule(
         "small_mb": Threshold(64, "MB", "or so much on small hosts", "judgement: the programs' own code"),
         "small_share": Threshold(5, "%", "of their memory at most", "judgement: five times the share"),
         "swap": Threshold(99, "%", "of swap in use when it is full", "judgement: what rounding leaves"),
+        "short_share": Threshold(5, "%", "where the kernel reclaims", "judgement: five times the share"),
+        "reclaim": Threshold(30, "%", "system time meanwhile", "judgement: more than most work takes"),
+        "read_again": Threshold(20, "%", "iowait meanwhile", "judgement: tasks wait for pages"),
         "system": Threshold(50, "%", "system time of a host that reclaims", "judgement: more than its work"),
         "load": Threshold(4, "tasks", "per CPU in the load average", "judgement: a crowd twice as large"),
         "iowait": Threshold(5, "%", "iowait up to which tasks wait for no disk", "as cpu-exhausted"),

@@ -45,7 +45,7 @@ from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import is_felt
+from iodiag.analysis.states.service_times import class_of, is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -261,7 +261,7 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
     volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
-        severity="critical" if is_dead else "warning",
+        severity="critical" if is_dead else "notice" if all(map(_may_be_a_flush, group)) else "warning",
         confidence="medium",
         peers=tuple(series.name for series in group[0].fast),
         **grading.device_fields(group[0].rows, *(one.slow.name for one in group)),
@@ -279,9 +279,34 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
                 else ()
             ),
         ),
-        remedy=_SICK_REMEDY,
-        confirm=(*((f"multipath -ll {volume}",) if volume else ()), *slower_than_similar.commands(group)),
+        remedy=(
+            *_ONCE[: len(group[0].slow.samples) == 1 and not is_dead],
+            *_SICK_REMEDY,
+            *_OF_HEADS[: class_of(group[0].slow) not in ("nvme", "solid")],
+        ),
+        confirm=(
+            *((f"multipath -ll {volume}",) if volume else ()),
+            *slower_than_similar.commands(group, is_dead=is_dead),
+        ),
     )
+
+
+def _may_be_a_flush(one: SlowSibling) -> bool:
+    """Whether the only sample has late writes alone, on a disk with idle time: they may be buffered.
+
+    Reads, and what is flushed, are waited for by nature.
+    """
+    reads, writes = (
+        weighted.mean(one.rows, f"{way}_per_s") * weighted.mean(one.rows, f"{way[:-1]}_await_ms")
+        for way in ("reads", "writes")
+    )
+    flushes = weighted.mean(one.rows, "flushes_per_s")
+    is_once = len(one.slow.samples) == 1 and weighted.mean(one.rows, "util") < MOSTLY_IDLE
+    return is_once and not flushes > 0 and writes >= MOSTLY_WRITES * (weighted.or_zero(reads) + writes)
+
+
+MOSTLY_IDLE, MOSTLY_WRITES = 0.5, 0.9
+"""Busy share of a disk with idle time, and share of the requests in flight that are nearly all."""
 
 
 def _may_be_paths_of(view: View, one: SlowSibling) -> str:
@@ -341,8 +366,9 @@ def _busier(found: Busier) -> Finding:
 _SICK_REMEDY = (
     "Read the kernel's log for resets and timeouts, then the SMART data of the slow disk.",
     "Swap cable, slot or port to tell the disk from its path; then replace what stays slow.",
-    "Drives that park their heads or spin down take seconds to answer: switch that off.",
 )
+_ONCE = ("Take more samples, to see whether it lasts.",)
+_OF_HEADS = ("Drives that park their heads or spin down take seconds to answer: switch that off.",)
 
 _SUMMARY = (
     "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load "

@@ -8,6 +8,7 @@ from iodiag.analysis.array.slow_peers import SlowSibling
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration
 from iodiag.analysis.measure.time_per_kb import ways_of_both
+from iodiag.analysis.states.state_sentences import BY_LITTLE
 from iodiag.model.finding import Evidence
 from iodiag.table.table import stacked
 
@@ -45,6 +46,7 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "ratio": first.ratio,
         "least": first.least_ratio,
         "depth": weighted.mean(first.rows, "depth"),
+        "counted": weighted.mean(first.rows, "queue_depth"),
         "size": weighted.ratio(first.rows, "kb_per_s", "ios_per_s"),
         "size_fast": weighted.ratio(fast_rows, "kb_per_s", "ios_per_s"),
         "seconds": first.latency_ms / 1000,
@@ -65,6 +67,7 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     """What the slow disks and their siblings did in the same samples."""
     first = group[0]
     text = "{device}: {rate} requests/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
+    text += BY_LITTLE * (float(values["counted"]) < float(values["depth"]))
     yield cite(first.rows, text, values, worst="latency_ms")
     text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms, in the same samples"
     yield cite(stacked(first.fast_rows), text, values)
@@ -79,11 +82,14 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
 
 
-def commands(group: Sequence[SlowSibling]) -> tuple[str, ...]:
-    """What to type, with the names of the slow disks."""
+def commands(group: Sequence[SlowSibling], *, is_dead: bool) -> tuple[str, ...]:
+    """What to type, with the names of the slow disks; of one sample first whether it lasts."""
     names = [one.slow.name for one in group][:4]
+    links = "" if all(name.startswith("nvme") for name in names) else "|ata[0-9]+"
+    is_once = len(group[0].slow.samples) == 1 and not is_dead
     return (
+        *(("iostat -xt 1 30",) if is_once else ()),
         *(f"smartctl -x /dev/{name}" for name in names),
-        f"dmesg -T | grep -iE '{'|'.join(names)}|ata[0-9]+|reset|timeout|link'",
+        f"dmesg -T | grep -iE '{'|'.join(names)}{links}|reset|timeout|link'",
         "cat /proc/mdstat",
     )
