@@ -13,7 +13,7 @@ from iodiag.model.report import Report
 from sample_files import CASES, FILES, analyzed, name_of, read, sidecar
 
 HEAD = 4096
-FOUND_BY_TABLES = {"iostat", "sar", "vmstat", "mpstat", "pt-diskstats", "vmstat-disk"}
+FOUND_BY_TABLES = {"iostat", "sar", "vmstat", "mpstat", "pt-diskstats", "vmstat-disk", "top"}
 
 
 def fired(report: Report) -> set[str]:

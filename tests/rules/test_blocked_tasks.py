@@ -543,3 +543,48 @@ def test_a_page_cache_smaller_than_what_is_read_in_a_second_is_told(report_of, c
     finding = only(report_of(vmstat([row] * 4), rules=[RULE]))
     assert ("less than is read in a second" in finding.summary) == is_told
     assert ("grep workingset_refault /proc/vmstat" in finding.confirm) == is_told
+
+
+TOP = "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+
+
+def listed(*states):
+    rows = (
+        f"   {pid} app       20   0 1466688 173192  62468 {state}   1.2   0.7   0:06.51 job{pid}\n"
+        for pid, state in enumerate(states)
+    )
+    return "\n" + TOP + "".join(rows)
+
+
+def shares(iowait):
+    return {"%user": 2.0, "%iowait": iowait, "%idle": 98.0 - iowait}
+
+
+def test_processes_that_top_lists_asleep_while_disks_idle_wait_for_no_disk(report_of):
+    text = iostat([{"sda": load(2, 1)}] * 4, shares(0.5)) + listed(*"DDSD")
+    finding = only(report_of(text, rules=[RULE], cpus=4))
+    assert finding.title == "Tasks wait in the kernel, not for a disk"
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    assert "job0, job1, job3" in finding.summary
+    assert "cat /proc/PID/stack" in finding.confirm
+
+
+@pytest.mark.parametrize(
+    ("reads", "iowait", "cpus", "states", "title"),
+    [
+        (90, 0.5, 4, "DDSD", "Processes sleep uninterruptibly"),
+        (2, 30.0, 4, "DDSD", "Processes sleep uninterruptibly"),
+        (2, 0.5, None, "DDSD", "Processes sleep uninterruptibly"),
+        (2, 0.5, 4, "DDSR", None),
+    ],
+    ids=["a busy disk", "CPUs wait", "CPUs not counted", "two are no crowd"],
+)
+def test_what_such_processes_wait_for_is_open_else(report_of, reads, iowait, cpus, states, title):
+    text = iostat([{"sda": load(reads, 8)}] * 4, shares(iowait)).replace("(2 CPU)", "") + listed(*states)
+    finding = only(report_of(text, rules=[RULE], cpus=cpus))
+    assert (finding.title if finding else None) == title
+
+
+def test_top_names_tasks_that_vmstat_counts(report_of):
+    finding = only(report_of(vmstat([{"b": 6, "wa": 60}] * 6) + listed(*"DS"), rules=[RULE]))
+    assert [item.weighs for item in finding.evidence if "job0 (pid 0 of app)" in item.text] == ["context"]

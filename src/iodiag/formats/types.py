@@ -95,8 +95,9 @@ class Layout(NamedTuple):
     `has_spaced_key` allows blanks in the item's name (a mount point).
 
     How the tool prints its reports: what the `first_report` is; at which `place` of a report the table
-    stands (-1: anywhere), so that one of a lower place begins the next; whether it `is_part_of_table`, which
-    others go on with; whether items that `has_groups` marks by a blank in front are groups of others; the
+    stands (-1: anywhere), so that one of a lower place begins the next; whether the run `is_apart` from those
+    of other tools that no banner or command parts from it; whether it `is_part_of_table`, which others go on
+    with; whether items that `has_groups` marks by a blank in front are groups of others; the
     `scaling` of some columns. `remark` is said of every table of it.
     """
 
@@ -114,6 +115,7 @@ class Layout(NamedTuple):
     has_spaced_key: bool = False
     first_report: FirstReport = "since boot below its banner"
     place: int = -1
+    is_apart: bool = False
     is_part_of_table: bool = False
     has_groups: bool = False
     scaling: Scaling | None = None

@@ -744,8 +744,11 @@ _HIDDEN = (
 
 def _hides_idle(view: View) -> bool:
     """Whether each row of a device has I/O, as where the tool leaves out those without."""
-    rates = [one.samples.floats("ios_per_s") for one in view.devices]
-    return bool((np.concatenate(rates) > 0).all())
+    rows = [one.samples for one in view.devices]
+    is_hidden = [np.equal(part["is_omitted"], True) if "is_omitted" in part else False for part in rows]
+    return all(
+        ((part.floats("ios_per_s") > 0) | own).all() for part, own in zip(rows, is_hidden, strict=True)
+    )
 
 
 def _why_unknown(views: Sequence[View]) -> str:

@@ -81,13 +81,6 @@ ELSEWHERE = {
     ),
 }
 OF_LINUX = {
-    "top": (
-        "top - 15:39:23 up  1:29,  1 user,  load average: 0.61, 0.35, 0.75\n"
-        "Tasks:  96 total,   1 running,  95 sleeping,   0 stopped,   0 zombie\n"
-        "%Cpu(s):  3.0 us,  1.0 sy,  0.0 ni, 90.0 id,  6.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
-        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
-        "   2871 mysql     20   0 1466688 173192  62468 S   1.2   0.7   0:06.51 mysqld\n"
-    ),
     "dstat": (
         "--total-cpu-usage-- -dsk/total- -net/total- ---paging-- ---system--\n"
         "usr sys idl wai stl| read  writ| recv  send|  in   out | int   csw\n"

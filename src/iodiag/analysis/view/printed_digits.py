@@ -53,6 +53,7 @@ def _half_digit(disk: Table, is_own: Mask, source: Source | None) -> float:
     is_whole = tenths.any() and np.abs(tenths - np.rint(tenths)).max() < _SAME
     if source is None or source.pos_unit != "line" or not is_whole:
         return HALF_DIGIT
+    rows = rows[~np.equal(rows["is_omitted"], True).astype(np.bool_)] if "is_omitted" in rows else rows
     texts = [source.quote(int(line)) for line in np.asarray(rows["line"])[:_LINES]]
     digits = max((len(part) for text in texts for part in _DECIMALS.findall(text)), default=0)
     return 0.5 / 10**digits if digits < 2 and any(texts) else HALF_DIGIT

@@ -30,5 +30,5 @@ FORMAT = ContextFormat(
     starts=re.compile(_LINE),
     read=_read,
     releases="procps 2 to 4, uptime of busybox",
-    not_read="the rest of top and of w",
+    not_read="the rest of w",
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats.front_columns import front_columns
+from iodiag.formats.text.idle_reports import idle_rows
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
@@ -43,6 +44,7 @@ class _Frame(NamedTuple):
     family: str
     samples: Table
     is_part_of_table: bool
+    format: str
 
 
 def tables(
@@ -72,6 +74,8 @@ def tables(
             for rows, timing in pairs
             for frame in _frames(front, rows, timing, _places(rows, is_average), aware)
         ]
+        if not is_average:
+            frames += _idle(found, frames)
         for family in dict.fromkeys(frame.family for frame in frames):
             mine = [frame for frame in frames if frame.family == family]
             whole = [frame.samples for frame in mine if not frame.is_part_of_table]
@@ -85,6 +89,17 @@ def tables(
                     text = found.text.line(int(np.searchsorted(found.text.numbers, lacking[0])))
                     yield ParseNote(found.name, lacking[0], reason, text[:200], is_unread=True)
             yield SampleTable(family, in_order_of_lines(stacked_all_columns(whole)), is_average)
+
+
+def _idle(found: Walk, frames: Sequence[_Frame]) -> Iterator[_Frame]:
+    """The rows of devices in reports of iostat that leave out all of them."""
+    cpu, disk = (
+        [f.samples for f in frames if f.format == "iostat" and f.family == family and not f.is_part_of_table]
+        for family in ("cpu", "disk")
+    )
+    rows = idle_rows(found, stacked_all_columns(cpu), stacked_all_columns(disk)) if cpu and disk else None
+    if rows is not None:
+        yield _Frame("disk", rows, False, "iostat")
 
 
 def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:
@@ -142,7 +157,10 @@ def _frames(
                 data[column.column] = rows.numbers[places, number]
         tables[family] = Table.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
-    yield from (_Frame(family, samples, layout.is_part_of_table) for family, samples in finished.items())
+    yield from (
+        _Frame(family, samples, layout.is_part_of_table, layout.format)
+        for family, samples in finished.items()
+    )
 
 
 def _hosts(front: _Front, blocks: Ints) -> Texts:

@@ -5,12 +5,12 @@ are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crow
 average. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as there are
 CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted.
 Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
-which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
-iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
-the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
-host works for half as long at most. One task or two, in half of the
-samples and more, where no disk is shown and next to nothing is read: if iowait rises and falls with what is
-written, or that is flat.
+which is weaker, since it looks back a minute. Where top lists processes and nothing counts tasks: three and
+more of them in state D, and whether the disks have anything to do. Where no disk is shown: half of the time
+and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
+where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
+lasts and the host works for half as long at most. One task or two, in half of the samples and more, where no
+disk is shown and next to nothing is read: if iowait rises and falls with what is written, or that is flat.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -55,11 +55,12 @@ from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
 from iodiag.analysis.view.view import View, same_reports
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
@@ -73,7 +74,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _of_disks(view, rows, limits)
         return
     if queue is None:
-        yield _of_cpus_alone(view, limits)
+        yield _of_listing(view, limits) or _of_cpus_alone(view, limits)
         return
     if (uncounted := _uncounted(view, queue, limits)) is not None:
         yield uncounted
@@ -193,12 +194,72 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *waits,
             *others,
             *_storm(rows),
+            *(cite_fact(fact, weighs="context") for fact in _listed(view)),
             *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
         ),
         remedy=_REMEDY if _total(meanwhile) >= STILL_KB else RULE.remedy,
         confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+    )
+
+
+def _listed(view: View) -> list[Fact]:
+    """What top lists of processes that sleep uninterruptibly: how many of them, then who they are."""
+    facts = view.facts_of("top-processes")
+    most = max(facts, key=lambda fact: np.nan_to_num(fact.number("uninterruptible")), default=None)
+    if most is None or not most.number("uninterruptible") >= 1:
+        return []
+    lines = range(most.ref.first, most.ref.last + 1)
+    return [f for f in facts if f.ref.source == most.ref.source and f.ref.first in lines]
+
+
+def _of_listing(view: View, limits: Limits) -> Finding | None:
+    """Processes that sleep uninterruptibly by a list alone, and whether they can wait for a disk."""
+    found = _listed(view)
+    if not found or found[0].number("uninterruptible") < limits.tasks:
+        return None
+    counted, *each = found
+    values: Values = {"tasks": counted.number("uninterruptible")}
+    values["who"] = ", ".join(fact.word("process") for fact in each)
+    summary = "{tasks:g} processes sleep uninterruptibly (state D) in a list of top: {who}"
+    idle = _idle_disks(view, limits)
+    return RULE.finding(
+        severity="notice",
+        confidence="medium" if idle else "low",
+        title="Tasks wait in the kernel, not for a disk" if idle else "Processes sleep uninterruptibly",
+        summary=say(
+            summary
+            + (f"; {idle.text}: they wait for a lock, a driver or NFS, not for a disk." if idle else "."),
+            values,
+        ),
+        evidence=(*map(cite_fact, (counted, *each)), *((idle,) if idle else ())),
+        remedy=("See what they wait in: cat /proc/PID/stack, as root.", _IN),
+        confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "cat /proc/PID/stack", "nfsiostat 1"),
+        refutes=(
+            "disks that are not shown",
+            "a list of another time than the samples of the disks",
+        ),
+        cannot_know=("what they wait in, and for how long",),
+    )
+
+
+def _idle_disks(view: View, limits: Limits) -> Evidence | None:
+    """That the disks have next to nothing in flight, and the CPUs no task that waits for I/O; None if not."""
+    cpu = None if "cpu" in view.average_only else view.cpu_all
+    disks = [view.series(name) for name in topmost(view, [series.name for series in view.devices])]
+    depths = [weighted.mean(series.samples, "depth") for series in disks if series is not None]
+    if cpu is None or not view.cpus or not depths or not _are_shown(view):
+        return None
+    values: Values = {
+        "depth": sum(depths),
+        "waited": weighted.mean(cpu, "iowait_pct", "cpu") * view.cpus / 100,
+    }
+    if not (float(values["depth"]) < limits.quiet and float(values["waited"]) < limits.quiet):
+        return None
+    text = "the disks hold {depth:.2f} requests at a time, and {waited:.2f} tasks wait for I/O by iowait"
+    return cite(
+        stacked([series.samples for series in disks if series is not None]), text, values, worst="depth"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tools whose reports are not read, told by their headers: sysstat's namesakes elsewhere, top and such."""
+"""Tools whose reports are not read, told by their headers: sysstat's namesakes elsewhere, ps and such."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("device %busy avque r+w/s", "the sar of Solaris, AIX or HP-UX"),
         ("%usr %sys %wio %idle", "the sar of Solaris, AIX or HP-UX"),
         ("PID USERNAME STATE TIME COMMAND", "the top of a BSD or Solaris"),
-        ("PID USER PR NI VIRT RES", "top"),
         ("USER PID %CPU %MEM VSZ RSS", "ps"),
         ("UID PID PPID C STIME", "ps"),
         ("COMMAND PID USER FD TYPE", "lsof"),
@@ -53,7 +52,6 @@ _ANY_WORD = frozenset(word for words, _ in _HEADERS for word in words)
 _LINES = tuple(
     (re.compile(pattern), tool)
     for pattern, tool in (
-        (r"\s*top - \d\d:\d\d:\d\d up\s", "top"),
         (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-{1,9}dsk/\S|\"?(?:pcp-)?[Dd]stat \d", "dstat"),
         (
             r"(?:AAA,(?:progname|command|version|host|time|date)|ZZZZ,T\d{4,6}),|.{0,3}nmon[-─].{0,60}Hostname=",
@@ -70,7 +68,7 @@ _LINES = tuple(
 )
 _OF_LINUX = frozenset(
     (
-        *("top", "ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
+        *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
         *("lsof", "slabtop", "netstat", "ss", "docker stats", "ceph osd df", "ceph osd perf"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )

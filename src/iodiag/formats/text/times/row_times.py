@@ -112,7 +112,17 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
                 _finish(found, kinds[alike[0]][0], parts, order)
             for part in (part for part in parts if part.rows.layout.first_report == "since boot"):
                 part.set_since_boot(restarts.begin_anew(part.row_group(), part.rows.block[part.where]))
+    _set_apart(all_rows, result)
     return result
+
+
+def _set_apart(all_rows: Sequence[Rows], result: Sequence[Timing]) -> None:
+    """Give runs that are apart segments of their own, behind all others: a report is of one run."""
+    others = [t.segment for r, t in zip(all_rows, result, strict=True) if not r.layout.is_apart]
+    behind = 1 + max((int(segment.max()) for segment in others), default=-1)
+    for rows, timing in zip(all_rows, result, strict=True):
+        if rows.layout.is_apart:
+            timing.segment = timing.segment + behind
 
 
 def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing]) -> Iterator[ParseNote]:

@@ -1,0 +1,92 @@
+"""The processes of top: which of them sleep uninterruptibly (state D), and which uses the CPUs most.
+
+Columns are known by the header's words; a row whose cells are not as many is passed over. A listing that was
+cut to its first lines, or by `-i` and `-o`, says nothing of the processes that it does not show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from iodiag.formats.context._common import Values, fact
+from iodiag.formats.context._process_io import program
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.capture import Fact
+
+_HEADER = r"^\s*(?=(?:.*\s)?PID\s)(?=.*\sUSER\s)(?=.*\sS\s)(?=.*\s%CPU\s)(?:\S{1,12}\s+){5,40}COMMAND\s*$"
+_ASLEEP = "D"
+_SHARE = r"\d{1,6}(?:[.,]\d{1,3})?"
+_MOST_NAMED = 5
+
+
+class _Row(NamedTuple):
+    """A process as top shows it; `cpu_pct` is its share of one CPU."""
+
+    line: Line
+    pid: str
+    user: str
+    is_asleep: bool
+    cpu_pct: float
+    process: str
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    header = lines[0].text.split()
+    found: list[_Row] = []
+    used = 1
+    for at, line in enumerate(lines[1:], 2):
+        if row := _row(header, line):
+            found.append(row)
+            used = at
+        elif line.text.strip():
+            break
+    if not found:
+        return None
+    asleep = [row for row in found if row.is_asleep]
+    busiest = max(found, key=lambda row: row.cpu_pct)
+    values: Values = {
+        "processes": len(found),
+        "uninterruptible": len(asleep),
+        "process": busiest.process,
+        "cpu_pct": busiest.cpu_pct,
+    }
+    text = "{uninterruptible} of {processes} processes that top lists sleep uninterruptibly (state D); "
+    text += "{process} uses most CPU time, {cpu_pct} % of a CPU"
+    all_of_them = fact("top-processes", text, values, source, [lines[0], lines[used - 1]])
+    each = {row.process: row for row in reversed(asleep)}.values()
+    sleepers = (_fact(row, source) for row in [*each][: -1 - _MOST_NAMED : -1])
+    return ContextBlock(used, facts=(all_of_them, *sleepers), layout="top, processes")
+
+
+def _row(header: Sequence[str], line: Line) -> _Row | None:
+    """The process of a line; None for one that has not a cell for each word of the header."""
+    cells = dict(zip(header, line.text.split(None, len(header) - 1), strict=False))
+    is_whole = "COMMAND" in cells and cells["PID"].isdigit() and len(cells["S"]) == 1
+    if not is_whole or not re.fullmatch(_SHARE, cells["%CPU"]):
+        return None
+    share = float(cells["%CPU"].replace(",", "."))
+    return _Row(line, cells["PID"], cells["USER"], cells["S"] == _ASLEEP, share, program(cells["COMMAND"]))
+
+
+def _fact(row: _Row, source: str) -> Fact:
+    """That a process sleeps uninterruptibly."""
+    values: Values = {"process": row.process, "pid": row.pid, "user": row.user, "state": _ASLEEP}
+    text = f"{{process}} (pid {row.pid} of {{user}}) sleeps uninterruptibly (state {_ASLEEP})"
+    return fact("top-processes", text, values, source, [row.line])
+
+
+FORMAT = ContextFormat(
+    id="top-processes",
+    title="top: processes that sleep uninterruptibly, and who uses the CPUs",
+    example=(
+        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+        "   2871 mysql     20   0 1466688 173192  62468 D   1.2   0.7   0:06.51 mysqld\n"
+        "   3990 root      20   0   13112   3520   3008 R  96.0   0.0   0:04.12 rsync\n"
+    ),
+    starts=re.compile(_HEADER),
+    read=_read,
+    releases="procps 3.0 to 4.0",
+    not_read="memory, priorities and times of single processes; top of other systems, ps",
+)

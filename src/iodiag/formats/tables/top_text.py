@@ -1,0 +1,174 @@
+"""The head of top: shares of CPU time, memory, swap, and threads where it shows them.
+
+procps 3.0 to 4.0, in batch mode or copied off the screen: `29.4% us`, `29.4%us` and `29.4 us`; `Mem: … k` and
+`KiB Mem :` to `EiB Mem :`; commas for points; all CPUs together (`%Cpu(s):`) or each (`%Cpu0  :`). top prints
+numbers in front of their words: `in_tables` turns that into headers and rows, memory and swap into one. A
+number that top cut off at its column's end (`13190736+`) is left out, and so is a line that lost its end.
+Tasks are counted by their main threads, so that those of processes are no tasks that run or wait. The load
+average and the processes are context formats of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.raw_columns.sar import combine_long_cpu
+from iodiag.formats.text.clean.lines import Piece
+from iodiag.formats.types import Layout, LayoutColumn, TableFormat
+from iodiag.table.table import Table
+
+_EXAMPLE = """\
+%Cpu(s):  3.0 us,  1.0 sy,  0.0 ni, 48.0 id, 48.0 wa,  0.0 hi,  0.0 si,  0.0 st
+MiB Mem :  15888.4 total,   9312.6 free,   2200.1 used,   4375.7 buff/cache
+MiB Swap:   2048.0 total,   2048.0 free,      0.0 used.  13307.9 avail Mem
+"""
+# without a column: totals, and page cache with slab in one number
+_WORDS = """
+threads:total=queue.tasks threads:running=queue.run_queue threads:d-sleep=queue.blocked
+threads:sleeping=queue. threads:sleep=queue. threads:stopped=queue. threads:zombie=queue.
+cpu:us=cpu.user_pct cpu:sy=cpu.system_pct cpu:ni=cpu.nice_pct cpu:id=cpu.idle_pct cpu:wa=cpu.iowait_pct
+cpu:hi=cpu.irq_pct cpu:si=cpu.softirq_pct cpu:st=cpu.steal_pct
+mem:total=memory. mem:free=memory.free_kb mem:used=memory.used_kb mem:buffers=memory.buffers_kb
+mem:buff/cache=memory. swap:total=swap. swap:used=swap.used_kb swap:free=swap.free_kb
+swap:avail=memory.available_kb swap:cached=memory.cached_kb
+"""
+_COLUMNS = {word: target.split(".") for word, target in (pair.split("=") for pair in _WORDS.split())}
+_TABLES = {"threads": "queue", "cpu": "cpu", "mem": "memory", "swap": "memory"}
+_PLACES = {"queue": 0, "cpu": 1, "memory": 2}
+_UNIT_KB = {unit: 1024.0**power for power, unit in enumerate("KMGTPE")}
+
+_CLOCK = re.compile(r"\s*top - (?P<clock>\d\d:\d\d:\d\d) up\s")
+_LABEL = re.compile(
+    r"\s*(?:(?P<unit>[KMGTPE])iB )?(?P<what>Threads|%?Cpu(?:\(s\)|(?P<number>\d{1,5}))|Mem|Swap)\s*:"
+)
+_CELL = re.compile(
+    r"\s*(?P<number>\d{1,15}(?:[.,]\d{1,3})?)(?P<unit>[kKMGT]?)(?P<is_cut>\+?)\s*%?\s*(?P<word>[a-z][a-z/-]*)"
+    r"(?: Mem\b)?[\s,.]*"
+)
+
+
+class _Cells(NamedTuple):
+    """What a line says: numbers by word, for a table in a unit, and the CPU."""
+
+    table: str
+    unit: str
+    numbers: dict[str, str]
+    key: str
+
+
+def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The lines with top's heads as headers and rows, below the clock of their screen."""
+    if not any(_LABEL.match(piece.text) for piece in pieces):
+        return pieces
+    result: list[Piece] = []
+    above: _Cells | None = None
+    clock = ""
+    for piece in pieces:
+        cells = _cells_of(piece.text)
+        if cells is None:
+            if first := _CLOCK.match(piece.text):
+                clock = "" if _is_dated(result) else first["clock"]
+            result.append(piece)
+        elif above is not None and _is_same_row(above, cells):
+            cells = cells._replace(numbers=above.numbers | cells.numbers)
+            whole = Piece("", result[-1].number, result[-1].span + piece.span)
+            result[-2:] = _laid_out(cells, whole)
+        else:
+            result += [piece._replace(text=clock)] if clock else []
+            is_like_above = above is not None and above.numbers.keys() == cells.numbers.keys()
+            result += _laid_out(cells, piece)[is_like_above:]
+            clock = ""
+        above = cells
+    return result
+
+
+def _is_dated(above: Sequence[Piece]) -> bool:
+    """Whether the line above is a time with its date, as scripts print it: top's own has none."""
+    clock = _clock.parse_line(above[-1].text) if above else None
+    return clock is not None and (clock.day is not None or clock.epoch is not None)
+
+
+def _is_same_row(above: _Cells, cells: _Cells) -> bool:
+    """Whether lines are of one row: memory and swap."""
+    is_one = (above.table, above.unit) == (cells.table, cells.unit) == ("memory", cells.unit)
+    return is_one and above.numbers.keys().isdisjoint(cells.numbers)
+
+
+def _laid_out(cells: _Cells, piece: Piece) -> list[Piece]:
+    """The header and the row of some cells, which stand where `piece` does."""
+    header = f"top:{cells.table}:{cells.unit} {' '.join(cells.numbers)}"
+    row = " ".join([*([cells.key] * (cells.table == "cpu")), *cells.numbers.values()])
+    return [piece._replace(text=header), piece._replace(text=row)]
+
+
+def _cells_of(text: str) -> _Cells | None:
+    """What a line of the head says; None for one that has other words than top's."""
+    label = _LABEL.match(text)
+    if label is None:
+        return None
+    what = "cpu" if "Cpu" in label["what"] else label["what"].lower()
+    numbers, units, end = dict[str, str](), {label["unit"] or ""}, label.end()
+    while cell := _CELL.match(text, end):
+        end = cell.end()
+        units.add(cell["unit"].upper())
+        if not cell["is_cut"]:
+            numbers[f"{what}:{cell['word']}"] = cell["number"]
+    table, unit = _TABLES[what], "".join(units)
+    is_whole = all(word in _COLUMNS for word in numbers) and not text[end:].strip()
+    if not numbers or not is_whole or len(unit) != (table == "memory"):
+        return None
+    return _Cells(table, unit, numbers, label["number"] or "all")
+
+
+def layout(words: tuple[str, ...]) -> Layout | None:
+    """The Layout of a header as `in_tables` makes it."""
+    if not words[0].startswith("top:") or not all(word in _COLUMNS for word in words[1:]):
+        return None
+    _, table, unit = words[0].split(":")
+    found = [(word, *_COLUMNS[word]) for word in words[1:]]
+    return Layout(
+        format="top",
+        name=f"top, {table}",
+        family=table,
+        columns=tuple(
+            LayoutColumn(word, column or None, _UNIT_KB.get(unit, 1.0), family)
+            for word, family, column in found
+        ),
+        key="cpu" if table == "cpu" else None,
+        clock="line",
+        finish=_of_cpus if table == "cpu" else None,
+        place=_PLACES[table],
+        is_apart=True,
+        remark=_REMARK if table == "cpu" else "",
+    )
+
+
+def _of_cpus(tables: dict[str, Table]) -> dict[str, Table]:
+    """Shares in the meaning of the table; those of the first screen of a run are no sample."""
+    cpu = combine_long_cpu(tables["cpu"])
+    segment, report = (np.asarray(cpu[name], dtype=np.int64) for name in ("segment", "report"))
+    first = np.full(int(segment.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, segment, report)
+    is_first = report == first[segment]
+    lengths = np.where(is_first, np.nan, cpu.floats("interval_s"))
+    return {"cpu": cpu.with_columns(since_boot=is_first, interval_s=lengths)}
+
+
+_REMARK = (
+    "the CPU shares of top's first screen are taken as averages since boot, which procps before 3.3 printed "
+    "there; newer ones measure a moment. top -b -n 2 shows a sample"
+)
+FORMAT = TableFormat(
+    id="top",
+    title="top: CPU shares, memory, swap and threads",
+    example=_EXAMPLE,
+    layout=layout,
+    rewrite=in_tables,
+    releases="procps 3.0 to 4.0",
+    not_read="translated heads, bars in place of numbers, top of busybox and of other systems",
+)

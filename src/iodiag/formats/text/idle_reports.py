@@ -1,0 +1,126 @@
+"""Reports of `iostat -z` that show the CPUs and no device: every device of their run was idle.
+
+Such a report is told from one that a paste cut: the header of the devices stands alone, and the next report
+or the end follows; or nothing stands there, below a visible `-z`, and the next report follows. A device that
+is stuck completes no request and is left out as well: where somebody may wait for I/O, nothing is told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
+from iodiag.formats.text.structure.headers import find_header
+from iodiag.table.table import Column, Ints, Table, numbered
+from iodiag.table.texts import Texts
+from iodiag.table.times import Times
+
+_MOST_IOWAIT_PCT, _MOST_TASKS = 10.0, 0.5
+"""iowait, and the tasks that it may be at that, from which a device that is not shown may be stuck."""
+
+_MOST_ROWS = 500_000
+_OF_REPORT = (
+    "source",
+    "host",
+    "time",
+    "interval_s",
+    "segment",
+    "report",
+    "since_boot",
+    "phase",
+    "phase_label",
+)
+
+
+def idle_rows(found: Walk, cpu: Table, disk: Table) -> Table | None:
+    """A row of zeros for each device of a run and each report of it that leaves out all; None without any.
+
+    `cpu` and `disk` are the rows of iostat alone. The `line` of a row is that of the devices' header, else of
+    the CPUs; `is_omitted` tells these rows from printed ones.
+    """
+    places, lines = [], []
+    begins = [origin.line for origin in found.origins]
+    for place in _without_devices(cpu, disk).tolist():
+        at = int(np.searchsorted(found.text.numbers, cpu["line"][place]))
+        origin = found.origins[max(bisect_right(begins, at) - 1, 0)]
+        header = -1 if _may_wait(cpu, place, origin) else _empty_table(found, at, origin)
+        if header >= 0:
+            places.append(place)
+            lines.append(int(found.text.numbers[header]))
+    templates = _first_of_each(disk)
+    pairs = [
+        (place, line, row)
+        for place, line in zip(places, lines, strict=True)
+        for row in templates.get(int(cpu["segment"][place]), ())
+    ]
+    if not 0 < len(pairs) <= _MOST_ROWS:
+        return None
+    of_cpu, own, of_disk = (np.array(column) for column in zip(*pairs, strict=True))
+    reports, devices = cpu[of_cpu], disk[of_disk]
+    columns: dict[str, Column] = {
+        name: reports[name] if name in _OF_REPORT else _zeros(devices[name]) for name in disk.names
+    }
+    columns |= {"line": own, "is_omitted": np.ones(len(own), dtype=np.bool_)}
+    return Table.of_columns(columns, len(own))
+
+
+def _without_devices(cpu: Table, disk: Table) -> Ints:
+    """The places of the reports that show CPUs and no device, in runs that have devices."""
+    keys = [(rows["segment"], rows["report"]) for rows in (cpu, disk)]
+    width = 1 + max(int(report.max()) for _, report in keys)
+    shown, has = (segment * width + report for segment, report in keys)
+    is_lacking = ~np.isin(shown, has) & np.isin(cpu["segment"], disk["segment"])
+    return np.flatnonzero(is_lacking & ~np.asarray(cpu["since_boot"], dtype=np.bool_))
+
+
+def _may_wait(cpu: Table, place: int, origin: Origin) -> bool:
+    """Whether iowait leaves room for a task that waits for a device."""
+    iowait = float(cpu.floats("iowait_pct")[place])
+    cpus = (origin.banner.cpus if origin.banner else None) or 1
+    return not (iowait < _MOST_IOWAIT_PCT and iowait * cpus / 100 < _MOST_TASKS)
+
+
+def _empty_table(found: Walk, row: int, origin: Origin) -> int:
+    """The line of the devices' header that has no rows below a row of CPUs, or that row; -1 for neither."""
+    below = _solid_below(found, row)
+    header, after = next(below, -1), -1
+    if _is_of_devices(found, header):
+        after = next(below, len(found.text))
+        return header if after == len(found.text) or _begins_report(found, after) else -1
+    is_told = origin.command is not None and origin.command.has_flag("z")
+    return row if is_told and header >= 0 and _begins_report(found, header) else -1
+
+
+def _solid_below(found: Walk, index: int) -> Iterator[int]:
+    return (at for at in range(index + 1, len(found.text)) if not found.text.is_blank[at])
+
+
+def _is_of_devices(found: Walk, index: int) -> bool:
+    header = find_header(found.text.words(index)) if index >= 0 else None
+    return header is not None and header.layout.format == "iostat" and header.layout.family == "disk"
+
+
+def _begins_report(found: Walk, index: int) -> bool:
+    """Whether a line begins the next report or run: a clock, a banner, a command, the header of the CPUs."""
+    header = find_header(found.text.words(index))
+    is_of_cpus = header is not None and header.layout.format == "iostat" and header.layout.family == "cpu"
+    return is_of_cpus or int(found.classes[index]) in (CLASS["clock"], CLASS["banner"])
+
+
+def _first_of_each(disk: Table) -> dict[int, Sequence[int]]:
+    """The places of the first rows of each run's devices, by segment."""
+    codes = numbered(disk["device"])[0]
+    pairs = np.stack((disk["segment"], codes), axis=1)
+    firsts = np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+    segments = disk["segment"][firsts]
+    return {int(segment): firsts[segments == segment].tolist() for segment in np.unique(segments)}
+
+
+def _zeros(column: Column) -> Column:
+    """Zeros, where a number is known; names as they are."""
+    if isinstance(column, Texts | Times) or column.dtype == np.bool_:
+        return column
+    return np.where(np.isnan(column), np.nan, 0.0) if column.dtype.kind == "f" else np.zeros_like(column)

@@ -1,0 +1,82 @@
+"""iostat -z leaves out devices without I/O: a report of the CPUs alone says that all were idle."""
+
+import io
+
+import pytest
+
+import iodiag
+from text_reading import reading
+
+BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t({cpus} CPU)\n\n"
+CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    2.00 {iowait:7.2f}    0.00   88.00\n\n"  # noqa: E501
+HEADER = "Device            r/s     rkB/s   r_await     w/s     wkB/s w_await  aqu-sz  %util\n"
+ROWS = "".join(
+    f"{name}             10.00    160.00    5.00    2.00      8.00    1.00    0.05   4.00\n"
+    for name in ("sda", "sdb")
+)
+FULL = CPU.format(iowait=1.0) + HEADER + ROWS + "\n"
+
+
+def report(iowait=1.0, below=HEADER):
+    return CPU.format(iowait=iowait) + below + "\n"
+
+
+def run(*reports, cpus=4, command=""):
+    first = FULL.replace(" 10.00    160.00", "  0.53      9.17")
+    return command + BANNER.format(cpus=cpus) + "".join([first, *reports])
+
+
+def samples(text):
+    disk = reading(text).disk
+    return disk[disk["since_boot"] == False]  # noqa: E712
+
+
+def test_every_device_of_the_run_was_idle():
+    rows = samples(run(report(), FULL, report()))
+    assert rows["device"].astype(str).tolist() == ["sda", "sdb"] * 3
+    assert rows["report"].tolist() == [1, 1, 2, 2, 3, 3]
+    assert rows["reads_per_s"].tolist() == [0, 0, 10, 10, 0, 0]
+    assert rows["is_omitted"].fillna(False).tolist() == [True, True, False, False, True, True]
+    columns = ["read_kb_per_s", "read_await_ms", "writes_per_s", "queue_depth", "util_pct"]
+    assert not rows[rows["report"] != 2][columns].to_numpy().any()
+    text = run(report(), FULL, report())
+    assert {text.splitlines(keepends=True)[line - 1] for line in rows[rows["report"] != 2]["line"]} == {
+        HEADER
+    }
+
+
+@pytest.mark.parametrize(
+    ("reports", "options"),
+    [
+        ([report(iowait=12.0), FULL], {}),
+        ([report(iowait=1.5), FULL], {"cpus": 64}),
+        ([report(below=HEADER + "and so on, all idle here\n"), FULL], {}),
+        ([report(below=HEADER + "sda             10.00    160.\n"), FULL], {}),
+        ([report(below=HEADER + "...\n"), FULL], {}),
+        ([report(below=""), FULL], {}),
+        ([FULL, report(below="")], {"command": "$ iostat -xz 1\n"}),
+    ],
+    ids=["CPUs wait", "a task may wait", "words", "a cut row", "left out", "no header", "cut at the end"],
+)
+def test_what_else_a_missing_table_may_be(reports, options):
+    rows = samples(run(*reports, **options))
+    assert rows["report"].nunique() == 1
+    assert "is_omitted" not in rows
+
+
+def test_a_visible_option_tells_it_without_a_header():
+    rows = samples(run(report(below=""), FULL, command="$ iostat -xz 1\n"))
+    assert rows["report"].tolist() == [1, 1, 2, 2]
+
+
+def test_each_run_has_its_own_devices():
+    other = run(report()).replace("sdb", "sdc").replace("db1", "db2")
+    rows = samples(run(report()) + other)
+    assert rows["device"].astype(str).tolist() == ["sda", "sdb", "sda", "sdc"]
+
+
+def test_a_run_that_was_idle_throughout_is_not_called_an_average():
+    text = run(report(), report(), report())
+    headline = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))]).headline
+    assert "no device had any I/O" in headline
+    assert "averages" not in headline
