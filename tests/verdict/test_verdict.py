@@ -657,6 +657,30 @@ def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads
     assert ("beside it takes" in report.headline) == is_told
 
 
+@pytest.mark.parametrize(
+    ("wait", "beside", "state"),
+    [
+        (13.0, load(12, 0.15, size=10, reads=0.5), "unknown"),  # as much both ways: one of its kind
+        (13.0, load(30, 0.15, size=10, reads=0.5), "healthy"),  # a spinning disk beside flash
+        (33.0, load(30, 0.15, size=10, reads=0.5), "unknown"),  # longer than a spinning disk takes for one
+        (33.0, load(12, 11.0, size=10, reads=0.5), "healthy"),
+    ],
+    ids=["a twin", "another load", "longer than one takes", "none is quicker"],
+)
+def test_no_class_that_is_not_known_excuses_what_a_neighbour_does_at_once(wait, beside, state):
+    row = load(12, wait, size=10, reads=0.5, util=12 * wait / 10)
+    report = report_of(iostat([{"sda": row, "sdb": beside}] * 3, cpu=IDLE_CPU), skip_rules=["slow-member"])
+    assert report.verdict.state == state
+    assert ("sdb beside it takes 0.15 ms" in report.headline) is (state == "unknown")
+
+
+def test_a_queue_counter_that_is_too_low_hides_no_queue_that_the_latency_does_not_have():
+    writes = load(307, 2.2, size=63, reads=0, depth=0.14, util=14.2)
+    assert state_of(iostat([{"sda": writes}])) == "healthy"
+    assert state_of(iostat([{"sda": writes | {"%util": 0.0, "aqu-sz": 0.0}}])) == "unknown"
+    assert state_of(iostat([{"sda": writes | {"w_await": 40.0}}])) == "unknown"
+
+
 # health by latency
 
 

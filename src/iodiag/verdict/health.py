@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.who_waits import (
@@ -35,6 +35,7 @@ from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
+from iodiag.verdict.possible_reason import quicker_neighbour
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -69,6 +70,9 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
+
+TWIN_GAP = 0.25
+"""How far apart the bytes of two disks are, of either direction, that take like parts of one load."""
 
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
@@ -177,8 +181,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if not latency > 0 or math.isnan(state.depth):
         return "not shown"
     if contradicts(state):
-        # of two numbers that differ the latency is the worse one
-        return "healthy" if is_quick(state) else "not shown"
+        # of two numbers that differ the latency is the worse one; where one alone takes that, none queues
+        is_usual = latency <= usual_ms(series, state.size_kb) and state.util < BUSY_UTIL
+        return "healthy" if is_quick(state) or (is_usual and state.is_busy_known) else "not shown"
     is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
@@ -351,7 +356,28 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are."""
     for series in view.devices:
         is_bare = may_be_stacked(series) and series.is_untimed and not _has_disks(view, series)
-        yield series, "not shown" if is_bare else shown_health(series)
+        found = "not shown" if is_bare else shown_health(series)
+        yield series, "not shown" if found == "healthy" and _is_late_alone(view, series) else found
+
+
+def _is_late_alone(view: View, series: DeviceSeries) -> bool:
+    """Whether no queue explains what its requests take, and a neighbour takes a fraction for as many.
+
+    It may be a slow spinning disk beside flash; that it is healthy is not shown by a class that is not known,
+    nor by the latency of that class where the neighbour moves as much both ways, as one of its kind would.
+    """
+    if class_of(series) != "unknown":
+        return False
+    sets = equal_rates(disks_of(view), TWIN_GAP)
+    twins = {one.name for group in sets if series in group for one in group}
+    for state in lasting_states(series):
+        is_alone = state.at_once < QUEUE_DEPTH and not is_hardly_used(state)
+        quick = quicker_neighbour(view, series, state) if is_alone else None
+        if quick is not None:
+            usual = SERVICE["network"].usual if quick[0] in twins else SERVICE["spinning"].usual
+            if state.latency_ms > (1 if quick[0] in twins else LONE) * usual(weighted.or_zero(state.size_kb)):
+                return True
+    return False
 
 
 def _has_disks(view: View, layer: DeviceSeries) -> bool:

@@ -52,7 +52,7 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import likely
+from iodiag.verdict.possible_reason import likely, neighbour_clause
 from iodiag.verdict.since_boot import SNAPSHOTS, between_reports, lack_of_disks, of_mounts, with_snapshots
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
@@ -652,16 +652,12 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
-    with_traffic = [
-        (
-            series,
-            max(active, key=lambda state: (waited(state), _slowness(state))),
-            _process_clause(view, series),
-        )
-        for view in views
-        for series in without_parts(view.devices)
-        if (active := lasting_states(series))
-    ]
+    with_traffic = []
+    for view, series in ((of, one) for of in views for one in without_parts(of.devices)):
+        if active := lasting_states(series):
+            slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
+            beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
+            with_traffic.append((series, slowest, _process_clause(view, series) + beside))
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
     shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
