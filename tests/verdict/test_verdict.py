@@ -1017,7 +1017,8 @@ COUNTERS = (
     ("changes", "begins"),
     [
         ({}, "No trouble is visible, but the capture cannot prove health: nobody waits for I/O in 4 samples"),
-        ({"b": 2, "wa": 40}, "This capture is not enough: of the disks it has only averages"),
+        ({"b": 2, "wa": 40}, "Somebody waits for I/O: at most 2 tasks are blocked on I/O"),
+        ({"b": 0, "wa": 40}, "This capture is not enough: of the disks it has only averages"),
     ],
 )
 def test_disks_that_are_known_since_boot_alone_leave_what_the_samples_show(changes, begins):

@@ -97,9 +97,10 @@ _SAME, _NAMED = 0.02, 6
 
 def neighbour_clause(view: View, series: DeviceSeries, state: State) -> str:
     """That a device beside it takes a fraction of the time for like requests; empty where none does."""
-    found = quicker_neighbour(view, series, state)
-    values = dict(zip(("name", "ms", "rate"), found or (), strict=False))
-    return say("{name} beside it takes {ms} ms for such requests, at {rate}/s", values) if found else ""
+    if (found := quicker_neighbour(view, series, state)) is None:
+        return ""
+    values: Values = {"name": found[0], "ms": found[1], "rate": found[2]}
+    return say("{name} beside it takes {ms} ms for such requests, at {rate}/s", values)
 
 
 def quicker_neighbour(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:

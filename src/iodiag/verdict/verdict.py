@@ -219,15 +219,19 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = " No rule found the cause."
-    if not any(view.devices for view in views):
-        unnamed = f" The capture has {lack_of_disks(views)}."
-    elif all("disk" in view.average_only for view in views if view.devices):
-        unnamed = f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
-    may_be = f" It may be: {'; '.join(named)}." if named else unnamed
+    may_be = f" It may be: {'; '.join(named)}." if named else _no_cause(views, "No rule found the cause")
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
+
+
+def _no_cause(views: Sequence[View], otherwise: str) -> str:
+    """Why no cause is named, as a sentence: what the capture lacks of its disks, if it does."""
+    if not any(view.devices for view in views):
+        return f" The capture has {lack_of_disks(views)}."
+    if all("disk" in view.average_only for view in views if view.devices):
+        return f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
+    return f" {otherwise}."
 
 
 def _may_be_of(cause: Finding, symptom: Finding) -> bool:
@@ -265,7 +269,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
         if is_seen:
-            return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
+            why = _no_cause(views, "The cause is not determined")
+            return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
