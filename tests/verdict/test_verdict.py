@@ -997,6 +997,15 @@ def test_an_input_that_is_cut_off_is_not_healthy():
         assert ("Not read" in report.to_markdown()) == (state == "unknown")
 
 
+def test_a_capture_of_the_cpus_alone_says_what_they_did():
+    text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"13:00:{n:02} all 10.00 0.00 4.00 {wa:.2f} 0.00 {86 - wa:.2f}\n" for n, wa in enumerate([0, 3, 0], 1)
+    )
+    said = report_of("$ sar -u 1\n" + text).headline
+    assert "the CPUs were 14 % busy, and iowait was 1.0 %, at most 3.0 %" in said
+
+
 def test_what_is_in_doubt_is_drawn():
     slow = {"w/s": 3.0, "wkB/s": 480.0, "w_await": 145.0, "aqu-sz": 0.44, "%util": 34.0}
     quick = {"r/s": 300.0, "rkB/s": 4800.0, "r_await": 0.4, "aqu-sz": 0.12, "%util": 12.0}

@@ -219,19 +219,19 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else _no_cause(views, "No rule found the cause")
+    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, " No rule found the cause.")
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
-def _no_cause(views: Sequence[View], otherwise: str) -> str:
-    """Why no cause is named, as a sentence: what the capture lacks of its disks, if it does."""
+def _lack(views: Sequence[View], otherwise: str = "") -> str:
+    """What the capture lacks of its disks to name a cause, as a sentence; else what is said otherwise."""
     if not any(view.devices for view in views):
         return f" The capture has {lack_of_disks(views)}."
     if all("disk" in view.average_only for view in views if view.devices):
         return f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
-    return f" {otherwise}."
+    return otherwise
 
 
 def _may_be_of(cause: Finding, symptom: Finding) -> bool:
@@ -269,7 +269,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
         if is_seen:
-            why = _no_cause(views, "The cause is not determined")
+            why = f" The cause is not determined.{_lack(views)}"
             return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
@@ -739,7 +739,23 @@ def _why_unknown(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{_host_clause(views)}{also}"
+
+
+def _host_clause(views: Sequence[View]) -> str:
+    """What the CPUs did, else how many tasks wanted to run or waited, as the end of a clause."""
+    for view in views:
+        cpu, queue = (None if name in view.average_only else view.samples(name) for name in ("cpu", "queue"))
+        shares = cpu_shares(view.cpu_all if cpu is not None else None)
+        if shares is not None and shares.busy < BUSY_PCT:
+            most = float(np.nanmax(shares.rows.floats("iowait_pct")))
+            values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
+            peak = ", at most {most:.1f} %" if most > shares.iowait else ""
+            return say("; the CPUs were {busy:.0f} % busy, and iowait was {iowait:.1f} %" + peak, values)
+        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
+            values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
+            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
+    return ""
 
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:
