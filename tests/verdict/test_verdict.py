@@ -674,6 +674,22 @@ def test_no_class_that_is_not_known_excuses_what_a_neighbour_does_at_once(wait, 
     assert ("sdb beside it takes 0.15 ms" in report.headline) is (state == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("size", "mb", "state"),
+    [
+        (520, 60, "healthy"),
+        (477, 60, "healthy"),
+        (256, 110, "healthy"),
+        (256, 60, "unknown"),
+    ],
+)
+def test_the_smaller_the_requests_of_a_stream_the_more_they_have_to_move(size, mb, state):
+    """A queue of two, 85 % busy, on a disk of unknown class."""
+    rate = 1024 * mb / size
+    row = load(rate, 2000 * 0.85 / rate, size=size, reads=0, util=85)
+    assert state_of(iostat([{"sda": row}] * 4)) == state
+
+
 def test_a_queue_counter_that_is_too_low_hides_no_queue_that_the_latency_does_not_have():
     writes = load(307, 2.2, size=63, reads=0, depth=0.14, util=14.2)
     assert state_of(iostat([{"sda": writes}])) == "healthy"

@@ -23,6 +23,7 @@ from iodiag.analysis.host.who_waits import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
+    ADJACENT_KB,
     CALM,
     SERVICE,
     class_of,
@@ -298,13 +299,15 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
-    """Whether large requests move as much as a device of its class usually does, with a short queue.
+    """Whether requests move as much as a device of its class usually streams, with a short queue.
 
-    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do,
-    if it is known to spin: what else moves as much may be held by a limit.
+    The smaller they are, the more they have to move: so that no positioning fits in between. Those of 64 kB
+    and more are a stream where they move as much while it is busy as only adjacent requests of a disk do, if
+    it is known to spin: what else moves as much may be held by a limit.
     """
     moved = state.rate * state.size_kb
-    is_large = state.size_kb >= STREAM_KB and moved >= streams_kb(series)
+    is_large = state.size_kb >= ADJACENT_KB
+    is_large &= moved * min(state.size_kb, STREAM_KB) >= streams_kb(series) * STREAM_KB
     is_adjacent = class_of(series) == "spinning" and state.util > 0
     is_adjacent = is_adjacent and is_adjacent_stream(series, state.size_kb, moved / state.util)
     return (is_large or is_adjacent) and state.at_once < LONG_QUEUE_DEPTH
