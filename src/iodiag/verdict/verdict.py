@@ -743,7 +743,7 @@ def _why_unknown(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    return f"{_of_all_disks(views)}{_measured_clause(views)}{_host_clause(views)}{also}"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
 
 
 def _host_clause(views: Sequence[View]) -> str:
