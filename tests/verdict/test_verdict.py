@@ -1023,6 +1023,23 @@ def test_an_input_that_is_cut_off_is_not_healthy():
         assert ("Not read" in report.to_markdown()) == (state == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("waits", "options", "is_said"),
+    [
+        ([0, 4, 1, 0, 0, 2, 0, 0, 1, 0], {}, True),
+        ([0, 4, 1, 0, 0, 2], {}, False),
+        ([0, 12, 0, 0, 0, 0, 0, 0, 0, 0], {}, False),  # many waited once
+        ([0, 4, 3, 2, 3, 2, 0, 0, 1, 0], {}, False),
+        ([0, 4, 1, 0, 0, 2, 0, 0, 1, 0], {"cpus": 96}, False),  # a CPU's worth of time
+    ],
+    ids=["now and then", "few samples", "once many", "more often", "many CPUs"],
+)
+def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, options, is_said):
+    rows = [{"us": 10, "wa": wa, "b": int(n == 3), "bo": 900 + 400 * n} for n, wa in enumerate(waits)]
+    said = report_of("$ vmstat 1\n" + vmstat(rows), **options).headline
+    assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
+
+
 def test_a_capture_of_the_cpus_alone_says_what_they_did():
     text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
     text += "".join(

@@ -63,6 +63,10 @@ BURSTS_UTIL = 0.1
 """Busy share from which bursts hold requests back if they take that long on the mean: most of what was asked
 waits, whatever the idle time between."""
 
+SPARE_PCT, MANY_SAMPLES = 50.0, 8
+"""Idle time of a host with CPUs to spare, and the samples from which a task that waits now and then is told
+from one that waits often."""
+
 USED_UTIL = 0.5
 """Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
 
@@ -522,8 +526,22 @@ def nobody_waits(view: View) -> str:
     is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
     least = MOMENTARY_TASKS if counts_no_wait(cpu) else FEW_BLOCKED_TASKS
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
-    if not (is_nobody or is_few):
+    if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
     few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
     count = min(len(queue), len(cpu))
     return say(few + " in {count} sample{s}", {"count": count, "s": "" if count == 1 else "s"})
+
+
+def _is_calm_on_average(view: View) -> bool:
+    """Whether the means of many samples show that hardly anybody waits, and none of them that many do.
+
+    On a host with CPUs to spare: those that have no idle time count no iowait.
+    """
+    cpu, queue = view.cpu_all, view.samples("queue")
+    if cpu is None or queue is None or len(queue) < MANY_SAMPLES:
+        return False
+    idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
+    waiting = max(mean_blocked_tasks(view), iowait / 100 * (view.cpus or 1))
+    is_little = iowait <= CALM_PCT and bool((cpu.floats("iowait_pct") < LITTLE_PCT).all())
+    return is_little and idle > SPARE_PCT and waiting < FEW_BLOCKED_TASKS

@@ -34,6 +34,7 @@ from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
+    MANY_SAMPLES,
     MOST_AT_ONCE,
     SELDOM_PER_S,
     WAITING_DEPTH,
@@ -599,10 +600,6 @@ def _shows_who_waits(view: View) -> bool:
     queue = view.samples("queue")
     is_long = queue is not None and len(queue) >= MANY_SAMPLES
     return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
-
-
-MANY_SAMPLES = 8
-"""Samples from which a task that waits now and then is told from one that waits often."""
 
 
 def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
