@@ -257,26 +257,68 @@ BURST = [{"b": 1, "wa": 40 + n, "bi": 128, "bo": 8000 + 100 * n} for n in range(
 PAUSE = [{"b": 0, "wa": 0, "bi": 128, "bo": 0}] * 4
 
 
-@pytest.mark.parametrize(
-    ("rows", "is_told"),
-    [
-        (BURST + PAUSE, True),
-        ([row | {"bo": 8000} for row in BURST], True),  # at a flat rate
-        ([row | {"bi": 8000} for row in BURST + PAUSE], False),  # reads may be what is waited for
-        ([row | {"wa": 5} for row in BURST] + PAUSE, False),
-        ([row | {"bo": 200} for row in BURST] + PAUSE, False),
-        (BURST[:4] + [PAUSE[0]] * 8, False),  # seldom
-        ([row | {"bo": kb} for row, kb in zip(BURST, [9000, 100, 4000] * 4, strict=True)], False),
-    ],
-    ids=["bursts", "flat", "reads", "no iowait", "little", "seldom", "by chance"],
+WRITERS, SOMEBODY = (
+    "Writers wait for the disk: 1 task is blocked",
+    "Somebody waits for I/O: 1 task is blocked",
 )
-def test_writers_wait_where_iowait_follows_the_writes(report_of, rows, is_told):
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (BURST + PAUSE, WRITERS),
+        ([row | {"bo": 8000} for row in BURST], WRITERS),  # at a flat rate
+        ([row | {"bi": 8000} for row in BURST + PAUSE], SOMEBODY),  # reads may be what is waited for
+        ([row | {"wa": 5} for row in BURST] + PAUSE, None),
+        ([row | {"bo": 200} for row in BURST] + PAUSE, SOMEBODY),
+        (BURST[:4] + [PAUSE[0]] * 8, None),  # seldom
+        ([row | {"bo": kb} for row, kb in zip(BURST, [9000, 100, 4000] * 4, strict=True)], SOMEBODY),
+        (BURST[:2], None),  # a hiccup
+    ],
+    ids=["bursts", "flat", "reads", "no iowait", "little", "seldom", "by chance", "two samples"],
+)
+def test_few_tasks_that_wait_most_of_the_time_as_cpus_do_are_told(report_of, rows, told):
     report = report_of(vmstat(rows))
     finding = only(report)
-    assert (finding is not None) == is_told
+    assert (finding is not None) == (told is not None)
     if finding:
         assert (finding.severity, finding.confidence, report.verdict.state) == ("notice", "medium", "open")
-        assert report.headline.startswith("Writers wait for the disk: 1 task is blocked")
+        assert report.headline.startswith(told)
+
+
+@pytest.mark.parametrize(("wa", "severity"), [(75, "warning"), (40, "notice")])
+def test_a_task_that_waits_while_no_time_is_left_is_a_cost(report_of, wa, severity):
+    rows = [row | {"wa": wa, "us": 20} for row in BURST] + PAUSE
+    assert only(report_of(vmstat(rows), rules=[RULE])).severity == severity
+
+
+@pytest.mark.parametrize(("share", "is_copy"), [(1.02, True), (0.7, False)])
+def test_as_much_read_as_written_in_each_sample_is_told_as_a_copy(report_of, share, is_copy):
+    kb = [17000, 4600, 20500, 12700, 18400]
+    rows = [{"b": 1, "wa": 25, "bi": each, "bo": share * each} for each in kb]
+    assert ("as much of either in each sample: a copy" in only(report_of(vmstat(rows))).summary) is is_copy
+
+
+@pytest.mark.parametrize(
+    ("tasks", "kb", "severity"),
+    [
+        ([200] * 16, [44000 / 1.3**n for n in range(16)], "critical"),
+        ([200] * 16, [44000 - 1500 * n for n in range(16)], "warning"),  # half is left
+        (
+            [200 - 12 * n for n in range(16)],
+            [44000 / 1.3**n for n in range(16)],
+            "warning",
+        ),  # a load that ends
+        ([200] * 16, [44000] * 8 + [900] * 8, "warning"),  # another phase of a benchmark
+        ([5] * 16, [44000 / 1.3**n for n in range(16)], "warning"),  # no crowd
+    ],
+    ids=["falls", "by half", "ends", "two phases", "few"],
+)
+def test_a_crowd_that_stays_and_gets_a_fraction_comes_to_a_stand(report_of, tasks, kb, severity):
+    rows = [(b, int(each), 90) for b, each in zip(tasks, kb, strict=True)]
+    finding = only(report_of(old_vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("what is moved falls from" in finding.summary) is (severity == "critical")
 
 
 @pytest.mark.parametrize(
@@ -355,9 +397,9 @@ HELD = {"b": 3, "bi": 600, "bo": 26_000, "us": 0, "sy": 4, "wa": 94}
         # flusher and journal are two: whether anybody else waits does not show
         ([HELD | {"b": 2, "bi": 0}] * 8, ("warning", "medium")),
         ([HELD | {"bi": 0, "bo": 20}] * 8, ("warning", "high")),  # nothing moves
-        ([HELD | {"b": 1, "wa": 48}] * 8, None),  # one of two CPUs
+        ([HELD | {"b": 1, "wa": 48}] * 8, ("notice", "medium")),  # one of two CPUs
         ([HELD | {"b": 1}] * 3 + [HELD | {"b": 0, "wa": 0}] * 5, None),  # a moment
-        ([HELD | {"b": 1, "wa": 20, "us": 76}] * 8, None),  # the CPUs work
+        ([HELD | {"b": 1, "wa": 20, "us": 76}] * 8, ("notice", "medium")),  # the CPUs work
     ],
 )
 def test_a_host_without_idle_time_waits_for_its_disks(report_of, rows, told):

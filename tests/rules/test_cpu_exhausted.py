@@ -248,3 +248,33 @@ def test_cpus_whose_system_time_is_not_shown_are_not_judged(report_of, idle):
         )
     (outcome,) = report_of(text, rules=[RULE]).outcomes
     assert outcome.status == "undetermined"
+
+
+def sar_q(rows):
+    """`sar -q` of a host with two CPUs: tasks that want to run, blocked ones and the load average."""
+    head = "Linux 5.4.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    head += "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    return head + "".join(
+        f"13:0{n // 6}:{n % 6}5 {tasks} 160 {load:.2f} 0.5 0.3 {blocked}\n"
+        for n, (tasks, load, blocked) in enumerate(rows)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        ([(0, 0.2, 0)] * 4 + [(9, 4.5, 0)] * 3, True),
+        ([(0, 0.2, 0)] * 4 + [(9, 4.5, 0)] * 2 + [(9, 4.5, 2)], False),  # somebody waits for I/O
+        ([(0, 0.2, 0)] * 4 + [(9, 3.5, 0)] * 3, False),  # for moments
+        ([(0, 0.2, 0)] * 5 + [(9, 4.5, 0)] * 2, False),
+        ([(9, 4.5, 0)] * 4, False),
+    ],
+    ids=["most want to run", "one is blocked", "a low load average", "seldom", "few samples"],
+)
+def test_a_load_of_tasks_that_want_to_run_is_told_without_the_cpus_time(report_of, rows, is_told):
+    report = report_of(sar_q(rows))
+    assert (only(report) is not None) is is_told
+    assert (
+        "The load is of tasks that want to run: 9 tasks want to run on 2 CPUs" in report.headline
+    ) is is_told
+    assert report.verdict.state == "unknown"

@@ -31,6 +31,9 @@ def told(report):
         ([MOVES] * 5 + [STILL] * 2, ["clear"]),
         ([MOVES] * 5 + [{"us": 3}] * 8, ["clear"]),  # the load ended, and nobody waits
         ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
+        ([MOVES | {"b": 1, "wa": 40}] * 5 + [STILL | {"wa": 40}] * 8, [("warning", "medium")]),
+        ([MOVES | {"b": 1, "wa": 40}] * 5 + [STILL | {"wa": 40}] * 8 + [MOVES | {"b": 1}], ["undetermined"]),
+        ([MOVES | {"b": 1, "wa": 90}] * 5 + [STILL | {"wa": 20}] * 8, ["undetermined"]),
         ([MOVES | {"b": b} for b in (20, 9, 20)] + [STILL | {"b": 20}] * 8, [("critical", "high")]),
         ([MOVES | {"b": b} for b in (20, 15, 20)] + [STILL | {"b": 20}] * 8, ["undetermined"]),
         ([STILL] * 8, ["clear"]),
@@ -46,6 +49,9 @@ def told(report):
         "a pause",
         "ended",
         "always blocked",
+        "always blocked, by iowait for I/O",
+        "always blocked, and moves again",
+        "always blocked, but fewer wait for I/O",
         "a crowd that data set free",
         "a crowd that hangs",
         "never moved",

@@ -279,8 +279,14 @@ SOLID = "NAME ROTA TYPE\n" + "".join(f"{disk} 0 disk\n" for disk in DISKS)
 
 @pytest.mark.parametrize(
     ("wait", "context", "is_slow"),
-    [(38.0, (SOLID,), True), (10.0, (SOLID,), True), (3.0, (SOLID,), False), (38.0, (), False)],
-    ids=["longer than flash takes", "slow for flash", "as flash may take", "unknown class"],
+    [
+        (38.0, (SOLID,), True),
+        (10.0, (SOLID,), True),
+        (3.0, (SOLID,), False),
+        (38.0, (), True),
+        (16.0, (), False),
+    ],
+    ids=["longer than flash takes", "slow for flash", "as flash may take", "than any disk", "as a disk may"],
 )
 def test_flash_that_takes_as_long_as_a_disk_is_slow_beside_its_kind(report_of, wait, context, is_slow):
     fast = {disk: sibling(0.12, 40, size=20) for disk in DISKS[:3]}

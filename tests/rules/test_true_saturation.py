@@ -860,3 +860,18 @@ def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads
     )
     (finding,) = found(run(text, lsblk(("sda", True)), *context))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("merges", "size", "is_told"),
+    [(4100, 208, True), (1000, 208, False), (0, 208, False), (1360, 72, True)],
+    ids=["pages", "pieces of 16 kB", "as large as they were asked for", "a few pages each"],
+)
+def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges, size, is_told):
+    """A flood of the page cache with reads beside it, 190 in flight; the remedy is of memory."""
+    flood = load(80, 900, size=size, reads=0, depth=190, util=100) | {"wrqm/s": float(merges)}
+    rows = [{"sda": flood | {"r/s": 60.0, "rkB/s": 900.0, "r_await": 900.0}}] * 4
+    (finding,) = found(run(iostat(rows), lsblk(("sda", True))))
+    assert ("pages of 4.0 kB: memory is written back" in finding.summary) is is_told
+    assert (finding.remedy[0].startswith("Where these are buffered writes")) is is_told
+    assert (finding.confirm[0] == "pidstat -d 1 10") is is_told

@@ -659,6 +659,46 @@ def test_a_neighbour_is_of_the_same_reports_and_has_as_many_reads(at_once, reads
     assert ("beside it takes" in report.headline) == is_told
 
 
+@pytest.mark.parametrize(
+    ("wait", "beside", "state"),
+    [
+        (13.0, load(12, 0.15, size=10, reads=0.5), "unknown"),  # as much both ways: one of its kind
+        (13.0, load(30, 0.15, size=10, reads=0.5), "healthy"),  # a spinning disk beside flash
+        (33.0, load(30, 0.15, size=10, reads=0.5), "unknown"),  # longer than a spinning disk takes for one
+        (33.0, load(12, 11.0, size=10, reads=0.5), "healthy"),
+    ],
+    ids=["a twin", "another load", "longer than one takes", "none is quicker"],
+)
+def test_no_class_that_is_not_known_excuses_what_a_neighbour_does_at_once(wait, beside, state):
+    row = load(12, wait, size=10, reads=0.5, util=12 * wait / 10)
+    report = report_of(iostat([{"sda": row, "sdb": beside}] * 3, cpu=IDLE_CPU), skip_rules=["slow-member"])
+    assert report.verdict.state == state
+    assert ("sdb beside it takes 0.15 ms" in report.headline) is (state == "unknown")
+
+
+@pytest.mark.parametrize(
+    ("size", "mb", "state"),
+    [
+        (520, 60, "healthy"),
+        (477, 60, "healthy"),
+        (256, 110, "healthy"),
+        (256, 60, "unknown"),
+    ],
+)
+def test_the_smaller_the_requests_of_a_stream_the_more_they_have_to_move(size, mb, state):
+    """A queue of two, 85 % busy, on a disk of unknown class."""
+    rate = 1024 * mb / size
+    row = load(rate, 2000 * 0.85 / rate, size=size, reads=0, util=85)
+    assert state_of(iostat([{"sda": row}] * 4)) == state
+
+
+def test_a_queue_counter_that_is_too_low_hides_no_queue_that_the_latency_does_not_have():
+    writes = load(307, 2.2, size=63, reads=0, depth=0.14, util=14.2)
+    assert state_of(iostat([{"sda": writes}])) == "healthy"
+    assert state_of(iostat([{"sda": writes | {"%util": 0.0, "aqu-sz": 0.0}}])) == "unknown"
+    assert state_of(iostat([{"sda": writes | {"w_await": 40.0}}])) == "unknown"
+
+
 # health by latency
 
 
@@ -991,6 +1031,32 @@ def test_an_input_that_is_cut_off_is_not_healthy():
         assert ("Not read" in report.to_markdown()) == (state == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("waits", "options", "is_said"),
+    [
+        ([0, 4, 1, 0, 0, 2, 0, 0, 1, 0], {}, True),
+        ([0, 4, 1, 0, 0, 2], {}, False),
+        ([0, 12, 0, 0, 0, 0, 0, 0, 0, 0], {}, False),  # many waited once
+        ([0, 4, 3, 2, 3, 2, 0, 0, 1, 0], {}, False),
+        ([0, 4, 1, 0, 0, 2, 0, 0, 1, 0], {"cpus": 96}, False),  # a CPU's worth of time
+    ],
+    ids=["now and then", "few samples", "once many", "more often", "many CPUs"],
+)
+def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, options, is_said):
+    rows = [{"us": 10, "wa": wa, "b": int(n == 3), "bo": 900 + 400 * n} for n, wa in enumerate(waits)]
+    said = report_of("$ vmstat 1\n" + vmstat(rows), **options).headline
+    assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
+
+
+def test_a_capture_of_the_cpus_alone_says_what_they_did():
+    text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"13:00:{n:02} all 10.00 0.00 4.00 {wa:.2f} 0.00 {86 - wa:.2f}\n" for n, wa in enumerate([0, 3, 0], 1)
+    )
+    said = report_of("$ sar -u 1\n" + text).headline
+    assert "the CPUs were 14 % busy, and iowait was 1.0 %, at most 3.0 %" in said
+
+
 def test_what_is_in_doubt_is_drawn():
     slow = {"w/s": 3.0, "wkB/s": 480.0, "w_await": 145.0, "aqu-sz": 0.44, "%util": 34.0}
     quick = {"r/s": 300.0, "rkB/s": 4800.0, "r_await": 0.4, "aqu-sz": 0.12, "%util": 12.0}
@@ -1011,7 +1077,8 @@ COUNTERS = (
     ("changes", "begins"),
     [
         ({}, "No trouble is visible, but the capture cannot prove health: nobody waits for I/O in 4 samples"),
-        ({"b": 2, "wa": 40}, "This capture is not enough: of the disks it has only averages"),
+        ({"b": 2, "wa": 40}, "Somebody waits for I/O: at most 2 tasks are blocked on I/O"),
+        ({"b": 0, "wa": 40}, "This capture is not enough: of the disks it has only averages"),
     ],
 )
 def test_disks_that_are_known_since_boot_alone_leave_what_the_samples_show(changes, begins):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.who_waits import (
@@ -23,6 +23,7 @@ from iodiag.analysis.host.who_waits import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
+    ADJACENT_KB,
     CALM,
     SERVICE,
     class_of,
@@ -35,6 +36,7 @@ from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
+from iodiag.verdict.possible_reason import quicker_neighbour
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -61,6 +63,10 @@ BURSTS_UTIL = 0.1
 """Busy share from which bursts hold requests back if they take that long on the mean: most of what was asked
 waits, whatever the idle time between."""
 
+SPARE_PCT, MANY_SAMPLES = 50.0, 8
+"""Idle time of a host with CPUs to spare, and the samples from which a task that waits now and then is told
+from one that waits often."""
+
 USED_UTIL = 0.5
 """Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
 
@@ -69,6 +75,9 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
+
+TWIN_GAP = 0.25
+"""How far apart the bytes of two disks are, of either direction, that take like parts of one load."""
 
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
@@ -179,8 +188,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if not latency > 0 or math.isnan(state.depth):
         return "not shown"
     if contradicts(state):
-        # of two numbers that differ the latency is the worse one
-        return "healthy" if is_quick(state) else "not shown"
+        # of two numbers that differ the latency is the worse one; where one alone takes that, none queues
+        is_usual = latency <= usual_ms(series, state.size_kb) and state.util < BUSY_UTIL
+        return "healthy" if is_quick(state) or (is_usual and state.is_busy_known) else "not shown"
     is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
@@ -295,13 +305,15 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
-    """Whether large requests move as much as a device of its class usually does, with a short queue.
+    """Whether requests move as much as a device of its class usually streams, with a short queue.
 
-    Smaller ones are a stream where they move as much while it is busy as only adjacent requests of a disk do,
-    if it is known to spin: what else moves as much may be held by a limit.
+    The smaller they are, the more they have to move: so that no positioning fits in between. Those of 64 kB
+    and more are a stream where they move as much while it is busy as only adjacent requests of a disk do, if
+    it is known to spin: what else moves as much may be held by a limit.
     """
     moved = state.rate * state.size_kb
-    is_large = state.size_kb >= STREAM_KB and moved >= streams_kb(series)
+    is_large = state.size_kb >= ADJACENT_KB
+    is_large &= moved * min(state.size_kb, STREAM_KB) >= streams_kb(series) * STREAM_KB
     is_adjacent = class_of(series) == "spinning" and state.util > 0
     is_adjacent = is_adjacent and is_adjacent_stream(series, state.size_kb, moved / state.util)
     return (is_large or is_adjacent) and state.at_once < LONG_QUEUE_DEPTH
@@ -353,7 +365,28 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are."""
     for series in view.devices:
         is_bare = may_be_stacked(series) and series.is_untimed and not _has_disks(view, series)
-        yield series, "not shown" if is_bare else shown_health(series)
+        found = "not shown" if is_bare else shown_health(series)
+        yield series, "not shown" if found == "healthy" and _is_late_alone(view, series) else found
+
+
+def _is_late_alone(view: View, series: DeviceSeries) -> bool:
+    """Whether no queue explains what its requests take, and a neighbour takes a fraction for as many.
+
+    It may be a slow spinning disk beside flash; that it is healthy is not shown by a class that is not known,
+    nor by the latency of that class where the neighbour moves as much both ways, as one of its kind would.
+    """
+    if class_of(series) != "unknown":
+        return False
+    sets = equal_rates(disks_of(view), TWIN_GAP)
+    twins = {one.name for group in sets if series in group for one in group}
+    for state in lasting_states(series):
+        is_alone = state.at_once < QUEUE_DEPTH and not is_hardly_used(state)
+        quick = quicker_neighbour(view, series, state) if is_alone else None
+        if quick is not None:
+            usual = SERVICE["network"].usual if quick[0] in twins else SERVICE["spinning"].usual
+            if state.latency_ms > (1 if quick[0] in twins else LONE) * usual(weighted.or_zero(state.size_kb)):
+                return True
+    return False
 
 
 def _has_disks(view: View, layer: DeviceSeries) -> bool:
@@ -495,8 +528,22 @@ def nobody_waits(view: View) -> str:
     is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
     least = MOMENTARY_TASKS if counts_no_wait(cpu) else FEW_BLOCKED_TASKS
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
-    if not (is_nobody or is_few):
+    if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
     few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
     count = min(len(queue), len(cpu))
     return say(few + " in {count} sample{s}", {"count": count, "s": "" if count == 1 else "s"})
+
+
+def _is_calm_on_average(view: View) -> bool:
+    """Whether the means of many samples show that hardly anybody waits, and none of them that many do.
+
+    On a host with CPUs to spare: those that have no idle time count no iowait.
+    """
+    cpu, queue = view.cpu_all, view.samples("queue")
+    if cpu is None or queue is None or len(queue) < MANY_SAMPLES:
+        return False
+    idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
+    waiting = max(mean_blocked_tasks(view), iowait / 100 * (view.cpus or 1))
+    is_little = iowait <= CALM_PCT and bool((cpu.floats("iowait_pct") < LITTLE_PCT).all())
+    return is_little and idle > SPARE_PCT and waiting < FEW_BLOCKED_TASKS

@@ -52,10 +52,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
         text = ": buffered writes that are flushed ({merges:.0f} merged into each); it was idle {idle:.0f} %"
         text += " of the time"
-    elif neighbour := _quicker(view, series, state):
-        name, values["other"], values["other_rate"] = neighbour
-        values["name"] = name
-        text = ": {name} beside it takes {other} ms for such requests, at {other_rate}/s"
+    elif beside := neighbour_clause(view, series, state):
+        return f": {beside}"
     elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
         if state.kind == "writes" and (copied := _copied(view, state)):
@@ -108,7 +106,15 @@ _SAME, _NAMED = 0.02, 6
 """How far what is read may be from what is written of it, by the edges of samples; devices that are named."""
 
 
-def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
+def neighbour_clause(view: View, series: DeviceSeries, state: State) -> str:
+    """That a device beside it takes a fraction of the time for like requests; empty where none does."""
+    if (found := quicker_neighbour(view, series, state)) is None:
+        return ""
+    values: Values = {"name": found[0], "ms": found[1], "rate": found[2]}
+    return say("{name} beside it takes {ms} ms for such requests, at {rate}/s", values)
+
+
+def quicker_neighbour(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
     """A device beside it that takes a fraction of the time for like requests: name, latency and rate.
 
     Like ones are as many of either direction; beside it is what the same reports show.

@@ -35,6 +35,7 @@ from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
     LONG_QUEUE_DEPTH,
+    MANY_SAMPLES,
     MOST_AT_ONCE,
     SELDOM_PER_S,
     WAITING_DEPTH,
@@ -53,7 +54,7 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import likely
+from iodiag.verdict.possible_reason import likely, neighbour_clause
 from iodiag.verdict.since_boot import SNAPSHOTS, between_reports, lack_of_disks, of_mounts, with_snapshots
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
@@ -229,15 +230,19 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = " No rule found the cause."
-    if not any(view.devices for view in views):
-        unnamed = f" The capture has {lack_of_disks(views)}."
-    elif all("disk" in view.average_only for view in views if view.devices):
-        unnamed = f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
-    may_be = f" It may be: {'; '.join(named)}." if named else unnamed
+    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, " No rule found the cause.")
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
+
+
+def _lack(views: Sequence[View], otherwise: str = "") -> str:
+    """What the capture lacks of its disks to name a cause, as a sentence; else what is said otherwise."""
+    if not any(view.devices for view in views):
+        return f" The capture has {lack_of_disks(views)}."
+    if all("disk" in view.average_only for view in views if view.devices):
+        return f" Of the disks it has only averages since boot or over a run{_on_average(views)}."
+    return otherwise
 
 
 def _may_be_of(cause: Finding, symptom: Finding) -> bool:
@@ -275,7 +280,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
         if is_seen:
-            return _about(first, "open", asks), f"{first.summary}{where} The cause is not determined.{asks}"
+            why = f" The cause is not determined.{_lack(views)}"
+            return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
@@ -641,10 +647,6 @@ def _shows_who_waits(view: View) -> bool:
     return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
 
 
-MANY_SAMPLES = 8
-"""Samples from which a task that waits now and then is told from one that waits often."""
-
-
 def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
     """What is known of the device that did most, and of how many others nothing is, and why."""
     used = [one for view in views for one in view.devices if has_traffic(one)]
@@ -701,16 +703,12 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
-    with_traffic = [
-        (
-            series,
-            max(active, key=lambda state: (waited(state), _slowness(state))),
-            _process_clause(view, series),
-        )
-        for view in views
-        for series in without_parts(view.devices)
-        if (active := lasting_states(series))
-    ]
+    with_traffic = []
+    for view, series in ((of, one) for of in views for one in without_parts(of.devices)):
+        if active := lasting_states(series):
+            slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
+            beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
+            with_traffic.append((series, slowest, _process_clause(view, series) + beside))
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
     shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
@@ -795,7 +793,23 @@ def _why_unknown(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
+
+
+def _host_clause(views: Sequence[View]) -> str:
+    """What the CPUs did, else how many tasks wanted to run or waited, as the end of a clause."""
+    for view in views:
+        cpu, queue = (None if name in view.average_only else view.samples(name) for name in ("cpu", "queue"))
+        shares = cpu_shares(view.cpu_all if cpu is not None else None)
+        if shares is not None and shares.busy < BUSY_PCT:
+            most = float(np.nanmax(shares.rows.floats("iowait_pct")))
+            values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
+            peak = ", at most {most:.1f} %" if most > shares.iowait else ""
+            return say("; the CPUs were {busy:.0f} % busy, and iowait was {iowait:.1f} %" + peak, values)
+        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
+            values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
+            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
+    return ""
 
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:

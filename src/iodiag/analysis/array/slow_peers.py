@@ -16,7 +16,13 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, class_of, events_per_sample, sane_limit_ms
+from iodiag.analysis.states.service_times import (
+    FASTER_THAN_SEEKS,
+    SERVICE,
+    class_of,
+    events_per_sample,
+    sane_limit_ms,
+)
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -27,6 +33,9 @@ _NOTICED_MS = 200.0
 """A disk that may spin turns 24 times meanwhile (at 7,200 rpm): no healthy one needs so long for the requests
 that the drive itself reorders."""
 _FELT_MS = 5.0
+_ALONE = 1.5
+"""Times what a spinning disk usually takes at most for one request: busy for so long with each on the mean,
+it has no queue to excuse it."""
 _TWIN, _TWIN_SIZE = 3.0, 1.25
 """Times as long a write takes on one of two disks that are written alike, as the two of a mirror are."""
 _SIGMAS = 2.0
@@ -73,6 +82,7 @@ class _Disk:
     latency: Floats
     reads: Floats
     sane: Floats
+    alone: Floats
     busy: Floats
     writes: Floats
     write_size: Floats
@@ -101,8 +111,11 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
         reads=part.floats("reads_per_s") / np.where(ios > 0, ios, 1),
         # of flash it is known how long it takes at most; what may spin is given some time
         sane=sane if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, sane),
+        alone=_ALONE * SERVICE["spinning"].usual_ms + 0 * size
+        if class_of(series) in ("spinning", "unknown")
+        else np.full(len(size), np.inf),
     )
-    shown = ("ios_per_s", "size", "latency_ms", "reads", "sane", "util")
+    shown = ("ios_per_s", "size", "latency_ms", "reads", "sane", "alone", "util")
     columns = (*shown, "writes_per_s", "write_size_kb", "write_await_ms")
     return _Disk(series, own, *(at_reports(reports, own, column) for column in columns))
 
@@ -115,7 +128,7 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
         like = _are_like(disk, other, _LIKE_RATE)
         is_far = like & (disk.latency >= ratio * other.latency)
         is_later = disk.latency >= other.latency + _FELT_MS
-        is_odd = is_far & is_later & _are_like(disk, other, _EQUAL_RATE)
+        is_odd = is_far & is_later & (_are_like(disk, other, _EQUAL_RATE) | _is_slow_alone(disk, other))
         if class_of(disk.series) == class_of(other.series):
             is_odd |= _is_slow_twin(disk, other)
             is_odd |= is_far & is_later & (class_of(disk.series) == "solid")
@@ -137,6 +150,13 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
     if not fast or not (is_most or is_lasting):
         return None
     return _found(disk, fast, reports, is_slow)
+
+
+def _is_slow_alone(disk: _Disk, other: _Disk) -> Mask:
+    """Where it is busy with each small request for longer than any healthy disk: no load excuses that."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_slow = 1000 * disk.busy / disk.rate >= disk.alone
+    return np.asarray(is_slow & (np.fmax(disk.size, other.size) <= _SMALL_KB))
 
 
 def _is_in_line(disk: _Disk, other: _Disk) -> Mask:

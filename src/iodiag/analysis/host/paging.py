@@ -109,6 +109,8 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     text = f"{{{verb}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}:kb}} {other}"
+    if _are_equal(ways["read"], ways["written"]):
+        text += ", as much of either in each sample: a copy, or blocks that are read to be written again"
     if np.isfinite(flat := _flat_kb(main)):
         values["flat"] = flat
         text += ", at a flat rate of {flat:kb}"
@@ -120,6 +122,45 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
         values["stalled"] = stalled
         text += ": I/O stalled" + " in {stalled} of them" * (stalled < int(is_still.sum()))
     return text, values
+
+
+def _are_equal(read: Floats, written: Floats) -> bool:
+    """Whether three samples and more read as much as they write, and all of them together nearly so."""
+    moves = np.fmax(read, written) >= STILL_KB
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(np.log(read[moves] / written[moves]))
+    is_equal = moves.sum() >= LEAST_EQUAL and bool((apart <= EQUAL_EACH).all())
+    return is_equal and abs(read[moves].sum() / written[moves].sum() - 1) <= EQUAL_ALL
+
+
+LEAST_EQUAL, EQUAL_EACH, EQUAL_ALL = 3, 0.15, 0.05
+"""Samples, and how far reads and writes of each and of all together are apart where one follows the other."""
+
+
+def collapsed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
+    """Where a crowd waits that stays as large, and what is moved falls step by step to a fraction."""
+    own, other = paired(paging, rows)
+    tasks = rows.floats("blocked")[other]
+    kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
+    if len(kb) < LEAST_FALL or not (tasks >= LEAST_CROWD).all() or np.ptp(tasks) > FLAT * tasks.mean():
+        return None
+    first, last = float(np.median(kb[: len(kb) // 4])), float(np.median(kb[-3:]))
+    # another kind of load falls at once
+    between = (2 * last < kb) & (kb < first / 2)
+    falls = spearman(np.arange(len(kb), dtype=float), kb) <= -FALLING
+    if not (last <= first / COLLAPSE and falls and between.sum() >= LEAST_BETWEEN):
+        return None
+    values: Values = {"tasks": float(tasks.mean()), "first": first, "last": last}
+    return (
+        paging[own],
+        "what is moved falls from {first:kb} to {last:kb} while {tasks:.0f} tasks wait",
+        values,
+    )
+
+
+LEAST_FALL, COLLAPSE, FALLING, LEAST_BETWEEN = 10, 10.0, 0.8, 3
+"""Samples, times by which what is moved falls, the rank correlation with time, and samples on the way down:
+streams that take turns move half as much, not a tenth, and a load that ends leaves nobody waiting."""
 
 
 def _flat_kb(rates: Floats) -> float:

@@ -171,7 +171,7 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    whole = _rows_of_state(series, rows, limits)
+    whole, pages = _rows_of_state(series, rows, limits), tuple(_pages(rows))
     counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
     counts["slowest"] = _slowest_ms(rows, lead.said.direction)
     values = template_values(series, lead) | counts | {"class": class_named(series)}
@@ -182,16 +182,16 @@ def _finding(
     severity = _severity(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
-    fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead)}
+    fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead, is_written_back=bool(pages))}
     return RULE.finding(
         **fields | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in iowaits[:1])
+        + "".join(f"; {item.text}" for item in (*pages, *iowaits[:1]))
         + ".",
-        confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
+        confirm=(*_WHO_WRITES * bool(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
             *still,
@@ -203,6 +203,7 @@ def _finding(
             *disks_below(lead),
             *iowaits,
             *waiters(view, lead),
+            *pages,
             *given,
             *map(cite_fact, _late_journals(view)),
             *application_latency(view, lead),
@@ -243,14 +244,34 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
-def _remedy(load: JudgedLevel) -> tuple[str, ...]:
+def _pages(rows: Table) -> Iterator[Evidence]:
+    """That most of what is moved are writes merged from single pages, as the page cache hands them in.
+
+    A program that writes past it has requests of its own size, which hardly merge.
+    """
+    kb, writes, merges = (weighted.mean(rows, f"write{of}_per_s") for of in ("_kb", "s", "_merges"))
+    piece = kb / (writes + merges) if writes + merges > 0 else math.nan
+    is_most = kb >= _MOSTLY_WRITTEN * weighted.mean(rows, "kb_per_s")
+    if is_most and merges >= _MERGED_TIMES * writes and abs(piece / _PAGE_KB - 1) <= _PAGE_SPREAD:
+        text = "its writes are merged from pages of {piece:.1f} kB: memory is written back, or swapped out"
+        yield cite(rows, text, {"piece": piece, "merges": merges}, worst="write_merges_per_s")
+
+
+_WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
+
+_PAGE_KB, _PAGE_SPREAD, _MERGED_TIMES, _MOSTLY_WRITTEN = 4.0, 0.05, 9.0, 0.75
+"""A page, how far the mean piece is from it, merges for each write that make many of them one request, and
+the share of the bytes that are written from which a flood of writes is what fills the device."""
+
+
+def _remedy(load: JudgedLevel, *, is_written_back: bool) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     is_small = load.said.size_kb <= RANDOM_KB
     general = RULE.remedy[::-1] if is_small else RULE.remedy
-    if load.said.direction != "writes":
+    if load.said.direction != "writes" and not is_written_back:
         return general
     # earlier flushes merge fewer small writes, and spare nobody where nothing is read
-    is_unread = weighted.mean(load.level.rows, "reads_per_s") < IDLE_IOS_PER_S
+    is_unread = weighted.mean(load.level.rows, "reads_per_s") < IDLE_IOS_PER_S and not is_written_back
     return (*general, *_OF_WRITES) if is_small and is_unread else (*_OF_WRITES, *RULE.remedy)
 
 

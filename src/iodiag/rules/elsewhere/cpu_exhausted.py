@@ -5,7 +5,9 @@ is enough to tell, three make it sure; fewer than one sample in ten are a note. 
 on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
 samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves.
 One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others;
-so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for I/O.
+so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where
+the CPUs' time is not shown: a load average of two and more for each CPU, as many tasks that want to run in
+three samples, and none in five and more that is blocked on I/O.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -43,6 +45,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
     cpu = view.cpu_all
     if cpu is None:
+        reason = "no table shows the CPUs' time"
+        yield _of_run_queue(view, limits) or RULE.not_applicable(reason, missing=("cpu",))
         return
     # what gives way (nice) does not count; interrupts are part of system
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
@@ -70,6 +74,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield full
         elif one := _one_full(view, cpu, limits):
             yield RULE.undetermined(one)
+        elif "cpu" in view.average_only:
+            yield RULE.undetermined("the capture has only averages of the CPUs; they show no bursts")
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
@@ -97,6 +103,36 @@ def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
     tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
     is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
     return little & bool(is_most and tasks >= limits.crowd * view.cpus and not waiting >= 1)
+
+
+def _of_run_queue(view: View, limits: Limits) -> Finding | None:
+    """That far more tasks want to run than CPUs serve and none waits for I/O, where only these are shown."""
+    queue = view.samples("queue")
+    if queue is None or view.cpus is None or "queue" in view.average_only:
+        return None
+    rows = queue[queue.floats("run_queue") >= 2 * view.cpus]
+    is_calm = len(queue) >= _SEVERAL and bool((queue.floats("blocked") == 0).all())
+    most = float(queue.floats("load_1m").max())
+    if not (is_calm and len(rows) >= limits.samples and most >= 2 * view.cpus):
+        return None
+    values: Values = {"tasks": weighted.mean(rows, "run_queue", "queue"), "cpus": view.cpus, "load": most}
+    values |= {"count": len(rows), "samples": len(queue)}
+    text = "{tasks:.0f} tasks want to run on {cpus} CPUs, " + in_samples(len(queue))
+    text += ", none is blocked on I/O in any of them, and the load average rises to {load:.1f}"
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        **time_fields(rows, of_host=True),
+        title="More tasks want to run than the CPUs serve",
+        summary=say(f"The load is of tasks that want to run: {text}.", values),
+        evidence=(cite(rows, text, values, worst="run_queue"),),
+        refutes=("CPUs with idle time meanwhile: mpstat -P ALL 1",),
+        cannot_know=("how long the CPUs are busy, and with what", "what the disks did"),
+    )
+
+
+_SEVERAL = 5
+"""Samples in none of which a task waits for I/O, which show that the load is of something else."""
 
 
 def _of_interrupts(view: View, limits: Limits) -> Finding | None:
@@ -325,7 +361,12 @@ RULE = Rule(
         "See what takes the time: top, or perf top for the kernel's part.",
         "Judge the storage again when the CPUs have idle time, or by its latency alone.",
     ),
-    needs=Needs(one_of=({"cpu": ("user_pct", "system_pct", "idle_pct")},)),
+    needs=Needs(
+        one_of=(
+            {"cpu": ("user_pct", "system_pct", "idle_pct")},
+            {"queue": ("run_queue", "blocked", "load_1m")},
+        )
+    ),
     thresholds={
         "idle": Threshold(5, "%", "idle time that is none", "judgement: the usual alarm is at 95 % busy"),
         "iowait": Threshold(5, "%", "iowait from which CPUs have time", "proc_stat(5): iowait is idle time"),

@@ -6,11 +6,12 @@ average. A load average that exceeds the runnable and the blocked tasks by ten, 
 CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted.
 Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where top lists processes and nothing counts tasks: three and
-more of them in state D, and whether the disks have anything to do. Where no disk is shown: half of the time
-and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
-where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
-lasts and the host works for half as long at most. One task or two, in half of the samples and more, where no
-disk is shown and next to nothing is read: if iowait rises and falls with what is written, or that is flat.
+more of them in state D, and whether the disks have anything to do. A crowd that stays as large while what is
+moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time and more spent
+in iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing
+but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
+host works for half as long at most. One task or two, in half of the samples and more, where no disk is shown
+and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -44,6 +45,7 @@ from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     ENOUGH,
     STILL_KB,
+    collapsed,
     moved,
     page_cache_growth,
     slowed,
@@ -102,7 +104,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
         said = say(text, {"often": often, "samples": len(counts)})
-        yield _of_writers(view, all_rows, limits) or RULE.undetermined(said)
+        yield _of_few(view, all_rows, limits) or RULE.undetermined(said)
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
         yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
@@ -180,6 +182,9 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     then, meanwhile = _moved(view, rows)
+    if fallen := list(_fallen(view, rows)):
+        # as many tasks get a fraction of what they got, and it is so at the end
+        severity, then = "critical", f"{then}; {fallen[0].text}"
     peak = ", up to {most:g}" if mean < float(values["most"]) else ""
     text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
     text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
@@ -192,6 +197,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         evidence=(
             cite(rows, f"{text} ({often})", values, worst="waiting"),
             *waits,
+            *fallen,
             *others,
             *_storm(rows),
             *(cite_fact(fact, weighs="context") for fact in _listed(view)),
@@ -415,7 +421,7 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
-    small = list(_small_cache(view, paging))
+    small, fallen = list(_small_cache(view, paging)), list(_fallen(view, tasks[0])) if tasks else []
     evidence = [cite(rows, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
@@ -424,13 +430,13 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         else []
     )
     return RULE.finding(
-        severity="warning",
+        severity="critical" if fallen else "warning",
         confidence="high" if is_known and len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}", values | meanwhile)
-        + "".join(f"; {item.text}" for item in small)
+        + "".join(f"; {item.text}" for item in (*fallen, *small))
         + ".",
-        evidence=(*evidence, *(_starving(view, tasks[0], limits) if tasks else ())),
+        evidence=(*evidence, *fallen, *(_starving(view, tasks[0], limits) if tasks else ())),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
         remedy=(*_OF_MEMORY * bool(small), *(_REMEDY if moves else RULE.remedy)),
@@ -456,46 +462,55 @@ _OF_MEMORY = ("See what takes the memory (ps, free -m), and whether the same pag
 _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 
 
-def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
-    """Tasks, if few, that wait as CPUs do, while data is written and none read, and no disk is shown."""
-    rows, cpu, samples = queue[queue.floats("waiting") >= 1], view.cpu_all, _paging(view, queue)
-    paging = _paging(view, rows)
-    if paging is None or samples is None or cpu is None or "cpu" in view.average_only or len(paging) < ENOUGH:
+def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
+    """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
+    rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_all
+    paging, samples = _paging(view, rows), _paging(view, queue)
+    if _are_shown(view) or cpu is None or "cpu" in view.average_only or len(rows) < limits.samples:
         return None
-    own, other = paired(cpu, samples)
-    iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
-    then, meanwhile = _moved(view, rows)
-    follows = spearman(iowait, written) >= BEYOND_CHANCE / np.sqrt(max(len(own), 1))
-    is_written = float(meanwhile["read"]) < STILL_KB <= float(meanwhile["written"])
     waits = list(_iowait(view, rows, limits))
-    if not (waits and is_written and (follows or "flat" in meanwhile)):
+    then, meanwhile = _moved(view, rows)
+    writes = paging is not None and float(meanwhile["read"]) < STILL_KB <= float(meanwhile["written"])
+    follows = _follows(cpu, samples) if writes and samples is not None else None
+    is_written = writes and (follows is not None or "flat" in meanwhile)
+    # a kernel that counts no iowait shows who waits by what is written alone
+    if not waits or not (is_written or cpu.has("iowait_pct")):
         return None
-    values: Values = meanwhile | {"count": len(rows), "samples": len(queue), "most": len(own)}
-    values |= {"tasks": float(rows.floats("waiting").max()), "iowait": weighted.mean(cpu[own], "iowait_pct")}
-    often, grown = in_samples(len(queue)), list(_cached(view, paging))
-    who = (
-        "at most {tasks:g} tasks are blocked on I/O"
-        if float(values["tasks"]) > 1
-        else "1 task is blocked on I/O"
-    )
-    text = f"Writers wait for the disk: {who}, {often}{then}"
-    told = "iowait rises and falls with what is written, over {most} samples; next to nothing is read"
+    shares = cpu_shares(cpu[paired(cpu, rows)[0]])
+    values: Values = meanwhile | {"count": len(rows), "samples": len(queue)}
+    values["tasks"] = float(rows.floats("waiting").max())
+    often = in_samples(len(queue))
+    who = "at most {tasks:g} tasks are" if float(values["tasks"]) > 1 else "1 task is"
+    who += " blocked on I/O"
+    lead = "Writers wait for the disk" if is_written else "Somebody waits for I/O"
+    told = follows or ((cite(paging, then[2:], values),) if then else ())
+    end = ", and iowait rises and falls with it." if follows else "."
     return RULE.finding(
-        severity="notice",
+        severity="warning" if shares is not None and shares.is_io_bound else "notice",
         confidence="medium",
         **time_fields(rows, of_host=True),
-        summary=say(text + (", and iowait rises and falls with it." if follows else "."), values),
+        summary=say(f"{lead}: {who}, {often}{then}{end}", values),
         evidence=(
             cite(rows, f"{who} ({often})", values, worst="waiting"),
             *waits,
-            cite(samples[other], told, values) if follows else cite(paging, then[2:], values),
-            *grown,
+            *told,
+            *(_cached(view, paging) if is_written and paging is not None else ()),
         ),
-        remedy=_REMEDY,
-        confirm=_CONFIRM,
+        remedy=_REMEDY if _total(meanwhile) >= STILL_KB else RULE.remedy,
+        confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
     )
+
+
+def _follows(cpu: Table, samples: Table) -> tuple[Evidence] | None:
+    """That iowait rises and falls with what is written, beyond chance."""
+    own, other = paired(cpu, samples)
+    iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
+    if len(own) < ENOUGH or not spearman(iowait, written) >= BEYOND_CHANCE / np.sqrt(len(own)):
+        return None
+    told = "iowait rises and falls with what is written, over {most} samples; next to nothing is read"
+    return (cite(samples[other], told, {"most": len(own)}),)
 
 
 def _cached(view: View, paging: Table) -> Iterator[Evidence]:
@@ -551,6 +566,13 @@ def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
     if (found := slowed(paging, rows)) is not None:
         yield cite(found[0], found[1], found[2])
+
+
+def _fallen(view: View, rows: Table) -> Iterator[Evidence]:
+    """That a crowd that stays is given a fraction of what it was given at first, where no disk is shown."""
+    paging = _paging(view, rows)
+    if paging is not None and (found := collapsed(paging, rows)) is not None:
+        yield cite(*found, worst="pgpgin_kb_per_s")
 
 
 def _paging(view: View, rows: Table) -> Table | None:

@@ -1,7 +1,8 @@
 """Tasks wait for I/O while nothing is read or written.
 
 What it detects: a host that read and wrote a megabyte per second and more, and then next to nothing, while a
-task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare. Or,
+task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare; where
+it was so before, if it is so to the end, and iowait says that it is I/O it waits for still. Or,
 from the first sample to the last, nothing moves, the CPUs are idle, and a crowd is blocked that never
 shrinks: it began before the capture. Where the disks are shown: CPUs that spend half of the time and more
 waiting for I/O and none of it idle, while no device completes anything. Where dirty memory is shown: much of
@@ -125,7 +126,8 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         return RULE.undetermined("the CPUs are busy meanwhile: tasks may wait for those")
     least, held = tasks[moves].min(), tasks[is_still].mean()
     is_freed = held >= max(limits.tasks_alone, crowd(view)) and held >= limits.freed * least
-    if not (least < 1 or is_freed):
+    is_sure = least < 1 or is_freed
+    if not (is_sure or _still_waits(view, paging, moves, is_still, limits)):
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
         return RULE.undetermined(reason)
     values: Values = {
@@ -138,7 +140,17 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     near = np.abs(kb / median(kb[moves]) - 1) <= FLAT
     is_steady = near.sum() >= limits.steady and near.sum() >= MOST * moves.sum()
     lasting = limits.samples if is_steady else limits.lasting
-    return _finding(paging, is_still, text, values, limits, blocked_tasks, lasting=lasting)
+    found = _finding(paging, is_still, text, values, limits, blocked_tasks, lasting=lasting)
+    return found if is_sure else replace(found, severity="warning", confidence="medium")
+
+
+def _still_waits(view: View, paging: Table, moves: Mask, is_still: Mask, limits: Limits) -> bool:
+    """Whether idle CPUs count about as many waiting tasks as before, to the end, and nothing moves."""
+    before, now = (view.cpu_at(paging[rows]) for rows in (moves, is_still))
+    if before is None or now is None or not is_still[-1]:
+        return False
+    iowait = weighted.mean(now, "iowait_pct", "cpu")
+    return bool(iowait >= limits.waited and 2 * iowait >= weighted.mean(before, "iowait_pct", "cpu"))
 
 
 def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Finding | Outcome:
@@ -269,6 +281,7 @@ RULE = Rule(
         "tasks_alone": Threshold(
             8, "tasks", "or two per CPU, blocked from the start, that stand still", "judgement: a crowd"
         ),
+        "waited": Threshold(15, "%", "iowait while nothing moves that tells for what", "as blocked-tasks"),
         "freed": Threshold(2, "x", "such a crowd over the fewest tasks while data moves", "judgement"),
         "switches": Threshold(
             5000,

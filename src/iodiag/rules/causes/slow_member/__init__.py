@@ -6,7 +6,8 @@ the slowest in four samples of five, while all carry the same load. Where the ar
 that of its slowest leg, the array waits for it; with a leg as fast as the next one it would not.
 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
-and direction, and longer than a healthy device takes. Two that stall together beside a third are told
+and direction, and longer than a healthy device takes, or is busy with each small request for longer than a
+spinning disk needs for one. Two that stall together beside a third are told
 together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
 one whose writes take three times as long and 5 ms longer, though it reads no more. Where no rates are like
 enough to compare latencies: disks that are nearly never idle with as many bytes as three others and more move
