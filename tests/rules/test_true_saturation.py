@@ -234,6 +234,29 @@ def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run,
         assert "class unknown; judged as a spinning disk" in text
 
 
+RATES = (210, 260, 235, 280, 225, 250)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_full"),
+    [
+        pytest.param([load(rate, 40) for rate in RATES] * 5, False, id="each takes as long, however many"),
+        pytest.param([load(rate, 40) for rate in RATES] * 3, True, id="too few samples"),
+        pytest.param(
+            [load(rate, 10_000 / rate) for rate in RATES] * 5, True, id="ten in flight all the time"
+        ),
+        pytest.param([load(250, wait) for wait in (30, 40, 50, 45, 35)] * 6, True, id="one rate"),
+        pytest.param(
+            [load(rate, 40) for rate in RATES] * 5 + [load(250, 400)] * 3, True, id="waits at other times"
+        ),
+    ],
+)
+def test_what_does_more_in_the_same_time_is_not_full(run, rows, is_full):
+    report = run(iostat([{"sda": row} for row in rows]), lsblk(("sda", False)))
+    assert bool(found(report)) == is_full
+    assert ("slow, yet not full" in report.headline) == (not is_full)
+
+
 def test_more_in_flight_than_any_disk_takes_at_once(run):
     (finding,) = found(run(iostat([{"sda": load(29000, 4.8, reads=0.0, size=12)}] * 3)))
     assert finding.severity == "warning"

@@ -27,7 +27,8 @@ and there are none, or a stream at the device's full speed adds no iowait to tha
 notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
 large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
 member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
-longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. Where another
+longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. So is one that
+in twenty samples and more did more in some than in others while each request took as long. Where another
 run in the capture moves three times the kB/s in larger requests, as busy and sooner, it is a notice that says
 so. Two samples between calm ones are a burst, and are called one; so is a backlog that drains, where
 requests waited for longer in all than a device with idle time had them queued. A stick of unknown class that
