@@ -793,6 +793,14 @@ def test_the_process_that_alone_writes_is_named(run, processes, is_named):
     assert any("python3" in item.text for item in finding.evidence) == is_named
 
 
+def test_iotop_names_the_process_as_well(run):
+    text = "Total DISK READ :  0.00 B/s | Total DISK WRITE :  68.50 M/s\n"
+    text += "    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND\n"
+    text += "   2871 be/4 root         0.00 B/s   68.40 M/s  0.00 % 91.20 % dd if=/dev/zero of=/srv/file\n"
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), text))
+    assert "dd writes 68 MB/s meanwhile" in finding.summary
+
+
 def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline(run):
     """Each sample's queue disagrees with rate and latency; over the run they agree."""
     waits = ((2900, 60), (3300, 15), (280, 110), (560, 150))

@@ -60,6 +60,7 @@ _VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)
 _DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
+    r"|\s*[.…]{1,20}\s*"
 )
 _KEPT = ("read", "write")
 _UNNAMED = "(unnamed)"
