@@ -32,8 +32,25 @@ STACK = {"sda": load(100), "sda1": load(100), "dm-0": load(100), "sdb": load(50)
         ({"md0": load(100), "sda": load(100), "sdb": load(100)}, (), ("sda", "sdb"), 200),
         ({"dm-0": load(70)}, (), ("dm-0",), 70),
         ({"sda": load(100), "zram0": load(500)}, (), ("sda",), 100),
+        ({"sda": load(100), "dm-0": load(70), "drbd1": load(30)}, (), ("sda",), 100),
+        (
+            {"dev8-0": load(100), "dev7-0": load(9), "dev253-0": load(70), "dev253-1": load(30)},
+            (),
+            ("sda",),
+            100,
+        ),
+        ({"dev252-0": load(100), "dev253-0": load(70), "dev253-1": load(30)}, (), ("dev252-0",), 100),
     ],
-    ids=["disks", "a stack", "an array by its name", "nothing but a layer", "memory is no disk"],
+    ids=[
+        "disks",
+        "a stack",
+        "an array by its name",
+        "nothing but a layer",
+        "memory is no disk",
+        "volumes by their names",
+        "volumes and files by their numbers",
+        "a disk by a number that the kernel gives out",
+    ],
 )
 def test_totals_count_each_byte_once(sample, context, leaves, rate):
     tables, _ = tables_of(iostat([sample] * 3), *context)
@@ -50,6 +67,11 @@ def test_without_a_disk_the_totals_are_those_that_sar_counts():
     assert tables["totals"].summary["ios_per_s"]["median"] == 180
     assert tables["totals"].summary["read_kb_per_s"]["max"] == 400
     assert "### All disks" in report.to_markdown(full=True)
+
+
+def test_volumes_without_a_disk_are_not_added_up():
+    tables, _ = tables_of(iostat([{"dm-0": load(70), "dm-1": load(70)}] * 3))
+    assert "totals" not in tables
 
 
 def test_the_share_of_time_is_the_mean_of_the_disks():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import iodiag
 from iodiag.analysis.load import queueing
-from iodiag.analysis.load.load_sentences import template_values
+from iodiag.analysis.load.load_sentences import disks_below, template_values
 from iodiag.analysis.load.queueing import (
     LEVEL_GAP,
     LEVEL_SPAN,
@@ -325,6 +325,11 @@ def test_a_write_with_parity_takes_several_of_the_disks_that_are_seen(depth, dis
     if expected == "approaching":
         # no more than the busiest disk has left
         assert values["gain"] == pytest.approx(min(100 * (100 / disk["%util"] - 1), 200 / (depth - 1)))
+    (told,) = disks_below(found)
+    assert told.text.startswith("the 4 disks below")
+    lower = tuple(one._replace(name=f"dm-{n}") for n, one in enumerate(found.below))
+    (told,) = disks_below(found._replace(below=lower))
+    assert told.text.startswith("the 4 devices below")
 
 
 def test_latency_of_larger_requests_is_not_compared():

@@ -85,7 +85,7 @@ def test_a_wait_as_long_as_the_round_trip_is_for_slots(report_of):
 def test_operations_that_wait_beside_an_empty_queue_for_slots_wait_for_another_thing(report_of):
     finding = only(report_of(nfsiostat([(400.0, 12.0, 60.0)] * 4)))
     assert "not for a slot of the transport (rpc bklog 0)" in finding.summary
-    assert any("19.2 reads wait on average" in item.text for item in finding.evidence)
+    assert any("19.20 reads wait on average" in item.text for item in finding.evidence)
     assert "nfs.max_session_slots" not in finding.remedy[0]
 
 
@@ -158,8 +158,9 @@ def test_a_day_of_samples_takes_a_comparison_for_each_step_of_size(report_of, mo
 
 
 def since_the_mount(rate, trip, took):
-    text = "nas:/export mounted on /data:\n\n           ops/s       rpc bklog\n  9.000   0.000\n\n"
-    return text + operation("read", 2.0, 1.5, 1.6) + operation("write", rate, trip, took)
+    """A report whose rates are no whole operations over any few seconds."""
+    text = "nas:/export mounted on /data:\n\n           ops/s       rpc bklog\n  9.001   0.000\n\n"
+    return text + operation("read", 2.003, 1.5, 1.6) + operation("write", rate, trip, took)
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -180,6 +181,22 @@ def test_a_wait_far_above_the_round_trip_shows_in_the_average_since_the_mount(re
     assert "averages since the mount were captured" in reading.summary
     assert reading.confirm[0] == "nfsiostat 5 12"
     assert not reading.refutes
+
+
+@pytest.mark.parametrize(("backlog", "is_slots"), [(0.0, False), (40.0, True)])
+def test_the_only_report_is_a_sample_where_it_is_of_whole_operations(report_of, backlog, is_slots):
+    text = f"nas:/export mounted on /data:\n\n  ops/s  rpc bklog\n 517.400  {backlog:.3f}\n\n"
+    text += operation("read", 0.0, 0.0, 0.0) + operation("write", 516.2, 20.0, 9000.0)
+    finding = only(report_of(text))
+    assert (finding.severity, finding.confidence) == ("warning", "high")
+    assert "in 1 of 1 sample with traffic" in finding.summary
+    assert ("most often for a slot" in finding.summary) == is_slots
+
+
+def test_a_queue_since_the_mount_is_divided_by_its_age_and_tells_nothing_of_slots(report_of):
+    finding = only(report_of(since_the_mount(6.5, 1.0, 4600.0)))
+    assert "most often for a slot" in finding.summary
+    assert any("divided by the age of the mount" in item for item in finding.cannot_know)
 
 
 @pytest.mark.parametrize(

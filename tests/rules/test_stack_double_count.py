@@ -41,7 +41,7 @@ def test_the_names_beside_a_sum_are_of_those_that_move_the_most_of_it(report_of)
         name: row(8.0 * n) for n, name in enumerate(names, 1)
     }
     (finding,) = findings(report_of(iostat([sample | {"sdh1": row(64.0)}] * 5), rules=[RULE]))
-    assert "Add up only one layer: sdh, sdg, sdf, sde, sdd, sdc and 2 more for" in finding.summary
+    assert "Add up sdh, sdg, sdf, sde, sdd, sdc and 2 more alone." in finding.summary
     assert "Some of the 11 devices listed are layers" in finding.summary
 
 

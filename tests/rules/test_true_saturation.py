@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from writers.captures import banner, iostat, vmstat
+from writers.captures import banner, iostat, sar_d, vmstat
 from writers.loads import array, load, lsblk
 
 RULE = "true-saturation"
@@ -823,6 +823,14 @@ def test_the_process_that_alone_writes_is_named(run, processes, is_named):
     assert any("python3" in item.text for item in finding.evidence) == is_named
 
 
+def test_iotop_names_the_process_as_well(run):
+    text = "Total DISK READ :  0.00 B/s | Total DISK WRITE :  68.50 M/s\n"
+    text += "    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND\n"
+    text += "   2871 be/4 root         0.00 B/s   68.40 M/s  0.00 % 91.20 % dd if=/dev/zero of=/srv/file\n"
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), text))
+    assert "dd writes 68 MB/s meanwhile" in finding.summary
+
+
 def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline(run):
     """Each sample's queue disagrees with rate and latency; over the run they agree."""
     waits = ((2900, 60), (3300, 15), (280, 110), (560, 150))
@@ -875,3 +883,20 @@ def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges
     assert ("pages of 4.0 kB: memory is written back" in finding.summary) is is_told
     assert (finding.remedy[0].startswith("Where these are buffered writes")) is is_told
     assert (finding.confirm[0] == "pidstat -d 1 10") is is_told
+
+
+@pytest.mark.parametrize(
+    ("read_kb", "iowait", "severity"),
+    [(9000.0, 60, "critical"), (900.0, 60, "warning"), (9000.0, 40, "warning")],
+    ids=["reads", "a flush", "one task waits"],
+)
+def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read_kb, iowait, severity):
+    """Reads and writes are counted together: their kB are not."""
+    row = {"tps": 900, "rkB/s": read_kb, "wkB/s": 18000 - read_kb, "areq-sz": 20, "aqu-sz": 1400}
+    disk = sar_d([{"sda": row | {"await": 1555, "%util": 98}}] * 4)
+    cpu = "".join(
+        f"13:00:{2 * n:02d} all 10.00 0.00 3.00 {iowait}.00 0.00 {87 - iowait}.00\n" for n in (1, 2, 3, 4)
+    )
+    cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
+    (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
+    assert finding.severity == severity

@@ -421,7 +421,7 @@ def grid_interval(rates: Floats, among: Sequence[float] = _GRID, by_chance: floa
 
 
 # a sample of a second takes a few hundredths more, and the kernel counts those
-_JITTER = (-0.01, 0.0, 0.01, 0.02, 0.03)
+JITTER = (-0.01, 0.0, 0.01, 0.02, 0.03)
 _FEWEST_RATES = 7  # all of which lie on the grid of T by chance once in 128 times if it is 2 T
 _SHARE_ON_GRID = 0.9
 
@@ -440,7 +440,7 @@ def usual_grid(
     """
     for length in among:
         share, distinct = _on_grid(rates, report, length)
-        chance = min(0.999, max(0.0102 * length * len(_JITTER), length / instead))
+        chance = min(0.999, max(0.0102 * length * len(JITTER), length / instead))
         if distinct >= _FEWEST_RATES and share >= _SHARE_ON_GRID and share > chance:
             rest = (1 - share) * np.log((1 - share) / (1 - chance)) if share < 1 else 0.0
             if distinct * (share * np.log(share / chance) + rest) > np.log(1e6):
@@ -461,7 +461,7 @@ def _on_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> tup
     if not len(values):
         return 0.0, 0
     hits = []
-    for more in _JITTER:
+    for more in JITTER:
         counted = values * (length + more)
         is_on = np.abs(counted - np.round(counted)) <= 0.0051 * (length + more)
         hits.append(np.bincount(of, weights=is_on))

@@ -139,8 +139,11 @@ def _lost(report: Report) -> Iterator[Spans]:
                 if ranges
                 else ""
             )
+            # of the lines of context that were read it is not known which are numbers
+            all_rows = "" if summary.ledger.get("context") else f" of {wording.count(rows)}"
+            lines = "line" if unread == 1 and not all_rows else "lines"
             yield (
-                Span(f"{wording.count(unread)} of {wording.count(rows)} lines of numbers of "),
+                Span(f"{wording.count(unread)}{all_rows} {lines} of numbers of "),
                 name,
                 Span(where),
             )

@@ -87,6 +87,12 @@ def test_statistics_of_caches_belong_to_the_block_and_are_not_kept():
     assert frame["ops_per_s"].tolist() == [12, 12]
 
 
+def test_dots_that_stand_for_what_was_left_out_are_no_numbers():
+    frame, block = frame_of(OLD + "...\n" + OLD)
+    assert not block.unread
+    assert frame["report"].tolist() == [0, 1]
+
+
 def test_a_line_that_does_not_fit_its_header_is_shown():
     damaged = OLD.replace("  2.000 \t 64.000 \t", "  2.000 \t")
     frame, block = frame_of(damaged)

@@ -272,6 +272,31 @@ def test_the_only_row_below_may_have_lost_its_item():
     assert not read.unread
 
 
+CUT_LEFT = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s\nsdb 0.00 4.00 30.00 20.00 480.00 640.00\n"
+CUT_RIGHT = "avgrq-sz avgqu-sz await r_await w_await svctm %util\n44.80 0.60 12.00 10.00 15.00 4.00 20.00\n"
+
+
+def test_a_table_cut_in_two_with_one_row_in_each_half_is_one_device():
+    disk = reading("iostat -xk 5\n" + (CUT_LEFT + CUT_RIGHT) * 2).disk
+    assert disk["device"].tolist() == ["sdb", "sdb"]
+    assert disk["await_ms"].tolist() == [12.0, 12.0]
+    assert disk["reads_per_s"].tolist() == [30.0, 30.0]
+
+
+def test_left_halves_of_two_headers_go_on_with_like_right_halves():
+    other = CUT_LEFT.replace("rrqm/s wrqm/s ", "").replace("0.00 4.00 ", "")
+    read = reading(f"iostat -xk 5\n{CUT_LEFT}{CUT_RIGHT}\n{other}{CUT_RIGHT}")
+    assert read.disk["device"].tolist() == ["sdb", "sdb"]
+    assert read.disk["util_pct"].tolist() == [20.0, 20.0]
+    assert not read.unread
+
+
+def test_a_header_that_repeats_the_columns_above_is_no_right_half_of_them():
+    plain = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 9.00 4.00 5.00 400 500\n\n"
+    disk = reading("iostat 5\n" + plain + headless(X3, named=False)).disk
+    assert disk["device"].tolist() == ["sda", "unnamed"]
+
+
 def test_several_rows_without_items_are_of_nobody_known():
     header, first, *_ = X3.splitlines()
     row = "  ".join(first.split()[1:]) + "\n"

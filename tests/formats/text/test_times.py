@@ -146,6 +146,9 @@ OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm
         ("iostat -dx 1", "0.00 0.00 0.00 64.00 0.00 65536.30", True),
         ("iostat -dx 5", "0.00 0.00 0.00 0.40 0.00 3.20", True),
         ("iostat -dx", "0.00 0.00 342.60 0.40 39996.60 3.20", True),
+        # whole requests over 10.01 s, which is what a sleep of 10 s takes
+        ("iostat -dx 10", "3.10 412.29 190.11 62.14 3041.76 994.21", False),
+        ("iostat -dx 10", "3.10 412.29 190.17 62.14 3041.76 994.21", True),
     ],
 )
 def test_one_report_on_the_grid_of_the_stated_interval_is_not_since_boot(command, row, is_since_boot):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import Keys, first_row_per_report, report_keys
 from iodiag.analysis.measure import quantiles, weighted
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -21,18 +22,20 @@ _PARTS = (
     ("swap", "swapping", ("swap_in_kb_per_s", "swap_out_kb_per_s", "pages_in_per_s", "pages_out_per_s")),
 )
 _SUMS = ("ios_per_s", "reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s", "discard_kb_per_s")
-_NOT_COUNTED = ("zram", "ram", "loop", "sr", "fd")
+_NOT_COUNTED = ("zram", "ram", "loop", "sr", "fd", "dev1-", "dev2-", "dev7-", "dev11-")
+"""Memory, floppies, files and CD-ROMs, by name and by major number (Linux, devices.txt)."""
 
 
 def host_tables(view: View) -> tuple[HostTable, ...]:
     """The tables of a host that its capture has values for."""
-    return (*_gauges(view), *_totals(view))
+    leaves = _leaves(view)
+    return (*_gauges(view, leaves), *_totals(view, leaves))
 
 
-def _gauges(view: View) -> Iterator[HostTable]:
+def _gauges(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
     found: dict[str, HostTable] = {}
-    # what sar -b counts of all disks together, where none is shown by itself
-    alone = () if view.devices else (("totals", "io", _SUMS),)
+    # what sar -b counts of all disks together, where they cannot be added up
+    alone = () if leaves else (("totals", "io", _SUMS),)
     for name, family, columns in (*_PARTS, *alone):
         rows = view.cpu_all if family == "cpu" else view.samples(family)
         if rows is None:
@@ -45,19 +48,22 @@ def _gauges(view: View) -> Iterator[HostTable]:
     yield from found.values()
 
 
-def leaves_of(view: View) -> list[DeviceSeries]:
-    """The devices of the capture that stand on no other of them, each byte counted once."""
+def _leaves(view: View) -> list[DeviceSeries]:
+    """The devices of the capture that stand on no other of them, each byte counted once.
+
+    Layers that nothing places are left out beside disks; several without a disk may stand on each other.
+    """
     listed = [series for series in view.devices if not series.name.startswith(_NOT_COUNTED)]
     whole = without_parts(listed)
     names = {series.name for series in whole}
     bottom = [s for s in whole if names.isdisjoint(d.name for d in view.topology.below(s.name))]
-    disks = [series for series in bottom if not series.is_stacked]
-    return disks or bottom
+    disks = [series for series in bottom if not may_be_stacked(series)]
+    disks = disks or [series for series in bottom if may_be_disk(view, series)]
+    return disks or (bottom if len(bottom) == 1 else [])
 
 
-def _totals(view: View) -> Iterator[HostTable]:
+def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
     """Sums over the disks in each report, and the mean share of time that they were busy."""
-    leaves = leaves_of(view)
     if not leaves:
         return
     keys = np.unique(np.concatenate([report_keys(first_row_per_report(series)) for series in leaves]))

@@ -28,11 +28,12 @@ def asker(view: View, rows: Table, way: str) -> Fact | None:
 def writer(view: View, rows: Table) -> Fact | None:
     """The process that alone writes while a device writes about as much in `rows`, through the page cache.
 
-    pidstat counts what is given to the cache and a device what leaves it: within a factor of two. None where
-    several write, or what writes are tasks of the kernel.
+    pidstat and iotop count what is given to the cache, and a device what leaves it: within a factor of two.
+    None where several write, or what writes are tasks of the kernel.
     """
     moved = weighted.mean(rows, "write_kb_per_s")
-    facts = [fact for fact in view.facts_of("pidstat") if fact.number("write_kb_per_s") >= IDLE_KB_PER_S]
+    given = view.facts_of("pidstat", "iotop")
+    facts = [fact for fact in given if fact.number("write_kb_per_s") >= IDLE_KB_PER_S]
     total = max((fact.number("write_kb_per_s") for fact in facts if not fact.word("process")), default=0.0)
     named = (fact for fact in facts if fact.word("process") and not _OF_KERNEL.match(fact.word("process")))
     most = max(named, key=lambda fact: fact.number("write_kb_per_s"), default=None)

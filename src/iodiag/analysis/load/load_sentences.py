@@ -16,6 +16,7 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_card
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -204,8 +205,9 @@ def disks_below(load: JudgedLevel) -> Iterator[Evidence]:
     if load.hottest is not None:
         values: Values = {"count": len(load.below), "mean": mean_below(load)}
         values |= {"busiest": load.hottest.name, "most": 100 * load.hottest.util}
+        values["what"] = "disks" if all(is_physical(disk.name) for disk in load.below) else "devices"
         text = (
-            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
+            "the {count} {what} below were busy {mean:.0f} % of the time on the average, {busiest} "
             "most: {most:.0f} %"
         )
         yield cite(stacked([disk.rows for disk in load.below]), text, values, weighs="context")

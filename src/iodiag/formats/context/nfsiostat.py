@@ -4,12 +4,15 @@ Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on).
 show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
 (nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
-of the present either, and all that leaves out reports since boot must leave it out, too. Numbers whose
-mount was left out are of one without a name, and nothing tells that they are of a later report.
+of the present either, and all that leaves out reports since boot must leave it out, too. One that stands
+alone is a sample where its rates are whole operations over a few seconds, which those of a mean since the
+mount are by chance alone. Numbers whose mount was left out are of one without a name, and nothing tells that
+they are of a later report.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,10 +60,14 @@ _VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)
 _DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
+    r"|\s*[.…]{1,20}\s*"
 )
 _KEPT = ("read", "write")
 _UNNAMED = "(unnamed)"
-_Value = tuple[float, float | None]
+_RATES = ("ops_per_s", "reads_per_s", "writes_per_s")
+_LONGEST_SAMPLE_S, _BY_CHANCE = 60, 1e-3
+_Value = tuple[float, float | None, float]
+"""A number, the share in parentheses behind it, and its last place."""
 
 
 @dataclass
@@ -68,7 +75,7 @@ class _Row:
     """The numbers of one mount in one report.
 
     `line` is that of the values of the direction whose operations took longest in all, which is `took_ms`
-    per second.
+    per second. `places` are the last places that the rates of operations are printed with.
     """
 
     line: Line
@@ -77,6 +84,7 @@ class _Row:
     report: int
     seconds: float
     numbers: dict[str, float] = field(default_factory=dict)
+    places: dict[str, float] = field(default_factory=dict)
     took_ms: float = -1.0
 
     def take(self, named: dict[str, float], line: Line) -> None:
@@ -134,6 +142,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                     rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                 if named:
                     rows[-1].take(named, lines[at + size])
+                    rows[-1].places |= {n: v[2] for n, v in zip(names, values, strict=True) if n in _RATES}
             elif taken:
                 unread += [line.number for line in lines[at + size : at + size + taken]]
             else:
@@ -200,7 +209,7 @@ def _names(text: str) -> list[str] | None:
 def _named(names: Sequence[str], values: Sequence[_Value]) -> dict[str, float]:
     """The columns of a line, with the share of what was sent again: no count of operations is printed."""
     named = {}
-    for name, (value, share) in zip(names, values, strict=True):
+    for name, (value, share, _) in zip(names, values, strict=True):
         if name:
             named[name] = value
         if name.endswith("_retransmissions") and share is not None:
@@ -209,18 +218,20 @@ def _named(names: Sequence[str], values: Sequence[_Value]) -> dict[str, float]:
 
 
 def _values(text: str, count: int) -> list[_Value] | None:
-    """The numbers of a line, each with the share in parentheses behind it; None unless there are `count`."""
+    """The numbers of a line; None unless there are `count`."""
     text = text.strip()[:400]
     numbers, at = list[_Value](), 0
     value = re.compile(_VALUE)
     while match := value.match(text, at):
-        numbers.append((float(match[1]), float(match[2]) if match[2] else None))
+        place = 10.0 ** -len(match[1].partition(".")[2])
+        numbers.append((float(match[1]), float(match[2]) if match[2] else None, place))
         at = match.end()
     return numbers if at == len(text) and len(numbers) == count else None
 
 
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
+    is_mean = rows[-1].report > 0 or not (all(row.export for row in rows) and _is_sample(rows))
     front = front_columns(
         source,
         [row.line.number for row in rows],
@@ -228,11 +239,31 @@ def _table(rows: Sequence[_Row], source: str) -> Table:
         Times.of(np.array([row.seconds for row in rows])),
         np.array(list(_lengths(rows))),
         report=np.array([row.report for row in rows], dtype=np.int64),
-        since_boot=np.array([row.report == 0 or not row.export for row in rows], dtype=np.bool_),
+        since_boot=np.array(
+            [is_mean and (row.report == 0 or not row.export) for row in rows], dtype=np.bool_
+        ),
     )
     front["mount"] = Texts.of(row.mount for row in rows)
     front["export"] = Texts.of(row.export for row in rows)
     return Table.of_columns(front | columns_of([row.numbers for row in rows]), len(rows))
+
+
+def _is_sample(rows: Sequence[_Row]) -> bool:
+    """Whether all rates of operations are whole numbers over the same few seconds, and not by chance."""
+    rates = {(name, row.numbers[name], place) for row in rows for name, place in row.places.items()}
+    # where no other operations are counted the sum says nothing that its parts do not
+    sums = {row.numbers.get("reads_per_s", 0) + row.numbers.get("writes_per_s", 0) for row in rows}
+    told = [(rate, place) for name, rate, place in rates if rate > 0]
+    free = [place for name, rate, place in rates if rate > 0 and not (name == _RATES[0] and rate in sums)]
+    chance = 0.0
+    for seconds in range(1, _LONGEST_SAMPLE_S + 1):
+        chance += math.prod(min(1.0, seconds * place) for place in free)
+        if chance >= _BY_CHANCE:
+            break
+        counts = ((rate * seconds, 0.51 * place * seconds) for rate, place in told)
+        if all(abs(count - round(count)) <= half for count, half in counts):
+            return True
+    return False
 
 
 def _lengths(rows: Sequence[_Row]) -> Iterator[float]:

@@ -15,8 +15,8 @@ server's own disks: that they are slow shows there, not here. An export of the h
 own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a
 round trip above that of any healthy disk is left open: the way to a distant server takes as long. One call
 that is sent again is no loss rate: at least three are asked for. What waits on the client waits for a slot
-only where the queue for those (rpc bklog) holds as much; the slots of a session (NFS 4.1) are not counted
-there.
+only where the queue for those holds as much, which nfsiostat divides by the seconds of the report (rpc
+bklog): of an average since the mount it tells nothing. The slots of a session (NFS 4.1) are not counted.
 
 References: nfsiostat(8); RFC 8881, session slots; Documentation/filesystems/nfs/.
 """
@@ -54,8 +54,9 @@ _WAYS = ("read", "write")
 
 Place = Literal["server", "slots", "client", "network"]
 
-_FAR_FEWER, _ROUNDED = 10, 0.005
-"""Times the backlog that operations that wait must be to wait for another thing, and how it is rounded."""
+_FAR_FEWER, _ROUNDED, _LONGEST_SAMPLE_S = 10, 0.005, 60.0
+"""Times the queue for slots that operations that wait must be to wait for another thing; how that is rounded,
+and over how many seconds at most it is taken where nothing tells."""
 
 
 @dataclass(frozen=True)
@@ -264,8 +265,11 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     of_mount = f" {wait.mount}" if wait.export else ""
     # the queue for a slot of the transport would hold all that wait
     values["waiting"] = float(values["rate"]) * (wait.took_ms - wait.round_trip_ms) / 1000
-    is_unslotted = wait.place == "slots" and values["backlog"] + _ROUNDED <= values["waiting"] / _FAR_FEWER
-    place: Place = "client" if is_unslotted else wait.place
+    # which nfsiostat divides by the seconds of the report: since the mount they are any number
+    seconds = np.nan_to_num(wait.rows.floats("interval_s"), nan=_LONGEST_SAMPLE_S).mean()
+    queue = (values["backlog"] + _ROUNDED) * seconds
+    is_unslotted = not wait.is_average and queue <= values["waiting"] / _FAR_FEWER
+    place: Place = "client" if wait.place == "slots" and is_unslotted else wait.place
     summary = _SUMMARY[place].replace("{mount}", "{mount} ({export})" if wait.export else "{mount}")
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
@@ -274,13 +278,17 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         summary=say(summary + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
         evidence=tuple(_evidence(wait, place, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
-        cannot_know=(("when: whether they wait now",) if wait.is_average else ())
+        cannot_know=(_OF_A_MEAN if wait.is_average else ())
         + ("whether the server's disks, its threads or the network between take the time",),
         remedy=_REMEDY[place],
         confirm=(f"nfsiostat 5 12{of_mount}", f"mountstats{of_mount}", "nfsstat -rc"),
     )
 
 
+_OF_A_MEAN = (
+    "when: whether they wait now",
+    "whether for a slot: rpc bklog is divided by the age of the mount",
+)
 _OF_SAMPLES = ", in {shown} of {of} samples with traffic."
 _OF_AVERAGES = ", on average since it was mounted."
 _SUMMARY: dict[Place, str] = {
@@ -320,10 +328,11 @@ def _evidence(wait: _Wait, place: Place, values: dict[str, Any]) -> Iterator[Evi
     if place == "network":
         yield cite(wait.rows, "{again:.1f} % were sent again", values, worst=f"{wait.way}_retransmissions")
     if place == "client":
-        text = "{waiting:.3g} {way}s wait on average, and rpc bklog is {backlog:.3g}: hardly any for a slot"
+        text = "{waiting} {way}s wait on average, and rpc bklog is {backlog:.3g}: hardly any for a slot"
         yield cite(wait.rows, text, values)
     elif place == "slots" and values["backlog"] > 0:
-        yield cite(wait.rows, "{backlog:.3g} requests wait for a slot (rpc bklog)", values)
+        text = "rpc bklog is {backlog:.3g}: the queue for a slot, divided by the seconds of the report"
+        yield cite(wait.rows, text, values)
 
 
 RULE = Rule(

@@ -465,13 +465,25 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     is_lasting = is_full and 2 * len(whole) >= len(series.loaded)
     if not is_lasting or level.depth < limits.hard_depth or not latency_ms >= limits.still_ms:
         return False
-    is_read = weighted.mean(whole, "reads_per_s") >= limits.read_share * weighted.mean(whole, "ios_per_s")
+    is_read = _is_read(view, whole, limits)
     is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view)))
     if latency_ms >= limits.dead_ms or is_shared:
         return not does_nobody_wait(view, whole)
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
+
+
+def _is_read(view: View, rows: Table, limits: Limits) -> bool:
+    """Whether no flush alone fills the queue: by requests, or by kB where these are not told apart (sar -d).
+
+    There several tasks have to be seen to wait: larger reads may be few.
+    """
+    reads, all_requests = (weighted.mean(rows, name) for name in ("reads_per_s", "ios_per_s"))
+    if not math.isnan(reads):
+        return reads >= limits.read_share * all_requests
+    read_kb, kb = (weighted.mean(rows, name) for name in ("read_kb_per_s", "kb_per_s"))
+    return read_kb >= limits.read_share * kb and do_several_wait(view, rows)
 
 
 def _late_journals(view: View) -> list[Fact]:
@@ -618,7 +630,9 @@ RULE = Rule(
         "second_ms": Threshold(
             1000, "ms", "mean latency at which reads, or a journal, stand still", "judgement: a second each"
         ),
-        "read_share": Threshold(0.25, "", "share of requests that are reads", "judgement: no flush alone"),
+        "read_share": Threshold(
+            0.25, "", "share of requests, or kB, that are reads", "judgement: no flush alone"
+        ),
         "still_iowait": Threshold(85, "%", "iowait that goes with it", "as swap-thrash: a seventh is left"),
         "least_idle": Threshold(
             10,

@@ -127,7 +127,9 @@ def _finding(
         severity="info",
         confidence="medium" if is_guess else "high",
         devices=tuple(series.name for series in tops),
-        summary=say(_SUMMARY, values),
+        summary=say(
+            _SUMMARY + (_ONE_LAYER if values["top_names"] == values["leaf_names"] else _LAYERS), values
+        ),
         evidence=(cite(rows, _SUMS, values), *([_host(account)] if account is not None else [])),
         refutes=("lsblk shows that these devices are not layers of each other",),
     )
@@ -154,8 +156,11 @@ MOST_NAMES = 6
 
 _SUMMARY = (
     "Some of the {count} devices listed are layers of others: the sum is {ratio} times the traffic of the "
-    "host. Add up only one layer: {top_names} for the requested traffic, {leaf_names} for the traffic of the "
-    "disks."
+    "host. "
+)
+_ONE_LAYER = "Add up {top_names} alone."
+_LAYERS = (
+    "Add up only one layer: {top_names} for the requested traffic, {leaf_names} for the traffic of the disks."
 )
 _SUMS = (
     "all devices together move {all} kB/s, those at the top {tops} kB/s ({top_names}), those at the bottom "

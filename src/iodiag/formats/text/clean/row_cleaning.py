@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.text.clean.lines import Piece
-from iodiag.formats.text.structure.headers import Header, find_header, is_number
+from iodiag.formats.text.structure.headers import Header, find_header, is_number, with_right_half
 from iodiag.model.capture import UNNAMED
 
 _LONGEST_LINE = 1000
@@ -95,12 +95,19 @@ def _without_caption(text: str, end: int) -> str:
 def headed(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Headers that lost their first word with it again, and the only row below, where that lost its item.
 
-    Several rows without their items are of nobody knows whom: they stay as they are.
+    Several rows without their items are of nobody knows whom: they stay as they are. So does the right half
+    of a table that was cut in two, whose header goes on with the one above.
     """
     result = [*pieces]
+    left: tuple[str, ...] = ()
     for n, piece in enumerate(pieces):
         words = piece.text.split() if "/s" in piece.text or "%" in piece.text else []
         if not _FEWEST_HEADING <= len(words) <= _LONGEST_LINE or is_number(words[-1]):
+            continue
+        if left and with_right_half(left, words) is not None:
+            continue
+        if (header := find_header(words)) is not None:
+            left = tuple(words[header.lead_tokens :]) if header.layout.key is not None else ()
             continue
         found = next((first for first in _FIRST_WORDS if _lacks(words, first[0])), None)
         below = [m for m in range(n + 1, min(n + 1 + _ROWS_BELOW, len(pieces))) if pieces[m].text.strip()]
@@ -118,9 +125,7 @@ def headed(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _lacks(words: Sequence[str], first: str) -> bool:
-    """Whether a word in front of a line, and nothing else, makes it a whole header."""
-    if find_header(words) is not None:
-        return False
+    """Whether a word in front of a line that is no header makes it a whole one."""
     whole = find_header([first, *words])
     return whole is not None and not (whole.layout.unknown or whole.layout.is_cut)
 

@@ -171,10 +171,12 @@ def _finished(found: Walk, store: RowStore, order: str) -> Rows:
 def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
     """Add the rows below the right half of a table to those of its left half, in order.
 
-    The halves belong together when they have the same number of rows; else the right one is unread.
+    The halves belong together when they have the same number of rows; else the right one is unread. Left
+    halves of several layouts may go on alike.
     """
     counts = np.bincount(half.block, minlength=len(found.blocks))
     part_of = found.blocks.each(lambda block: block.part, np.int64)
+    found.classes[half.lines] = CLASS["unread"]
     for rows in whole:
         left = np.bincount(rows.block, minlength=len(found.blocks))
         has_twin = (counts > 0) & (left[np.arange(len(counts)) - part_of] == counts)
@@ -186,9 +188,7 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
         values[twins] = half.numbers[fits]
         rows.numbers = np.hstack((rows.numbers, values))
         rows.layout = rows.layout._replace(columns=(*rows.layout.columns, *half.layout.columns))
-        found.classes[half.lines[~fits]] = CLASS["unread"]
-        return
-    found.classes[half.lines] = CLASS["unread"]
+        found.classes[half.lines[fits]] = CLASS["row"]
 
 
 def _scale(found: Walk, rows: Rows, scaling: Scaling) -> None:

@@ -79,6 +79,19 @@ def layout_of(words: tuple[str, ...]) -> Layout | None:
     return next(found, None)
 
 
+def with_right_half(left: tuple[str, ...], words: Sequence[str]) -> Layout | None:
+    """The Layout of a header whose right half, no header by itself, stands below rows of the left one.
+
+    None where the words do not go on with those of the left: nobody knows them, or they repeat a column.
+    """
+    whole, above = layout_of((*left, *words)), layout_of(left)
+    if whole is None or above is None or len(whole.columns) != len(above.columns) + len(words):
+        return None
+    kept = [(column.family, column.column) for column in whole.columns if column.column is not None]
+    is_odd = len(whole.unknown) > len(above.unknown) or whole.is_cut or len(set(kept)) < len(kept)
+    return None if is_odd else whole
+
+
 def is_number(word: str) -> bool:
     """Whether a word looks like a printed value, suffixes included."""
     return word[0] in "-+0123456789" and bool(NUMBER.fullmatch(word))

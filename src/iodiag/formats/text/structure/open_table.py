@@ -15,7 +15,7 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
-from iodiag.formats.text.structure.headers import Header, find_header, layout_of, numeric_share
+from iodiag.formats.text.structure.headers import Header, find_header, numeric_share, with_right_half
 from iodiag.formats.text.structure.phases import MOST_LINES, is_prose, label_of, wording
 from iodiag.formats.types import Layout
 
@@ -129,11 +129,8 @@ def _second_half(found: Walk, state: WalkState, index: int, words: tuple[str, ..
     """Take the header of the right half of a table that was cut in two: its columns follow the left's."""
     if state.table is None or not state.has_rows or len(words) > _MOST_HEADER_WORDS:
         return False
-    whole = layout_of((*state.words, *words))
-    left = layout_of(state.words)
-    if whole is None or left is None or len(whole.columns) != len(left.columns) + len(words):
-        return False
-    if len(whole.unknown) > len(left.unknown) or whole.is_cut:
+    whole = with_right_half(state.words, words)
+    if whole is None:
         return False
     close(found, state, index)
     state.table, state.words = Header(_right_half(whole, len(words))), (*state.words, *words)

@@ -226,8 +226,11 @@ def may_be_since_boot(
     if is_believed and not np.isnan(length):
         sectors = [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
         counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
-        if not np.isnan(_clock.grid_interval(counted, (length,), by_chance=_RARELY)):
-            return False
+        # a sample of 10 s may take some hundredths more: of several lengths one fits by chance more often
+        near = [length + more for more in _clock.JITTER]
+        for tried in ([length], near):
+            if not np.isnan(_clock.grid_interval(counted, tried, by_chance=_RARELY / len(tried))):
+                return False
         # one report that shows little: two whole counts of the command's own interval tell as well
         distinct = np.unique(counted[counted > 0])
         chance = min(1.0, 0.0202 * length) ** len(distinct)
