@@ -265,3 +265,11 @@ def test_what_is_left_of_a_row_between_rows_is_said() -> None:
     assert lines[137].split()[1] == "dev8-1"
     _, unread = read("\n".join([*lines[:137], "4" + lines[137], *lines[138:]]))
     assert unread == [138]
+
+
+def test_a_row_that_is_joined_to_its_header_names_no_device() -> None:
+    header = "Device            r/s     w/s     rkB/s     wkB/s  aqu-sz  %util"
+    row = "sda              1.00    2.00      8.00     16.00    0.01   0.10\n"
+    tables, unread = read(f"{BANNER}{header}{row}{row}")
+    assert [row["device"] for row in tables.get("disk", [])] in ([], ["sda"], ["sda", "sda"])
+    assert unread or len(tables["disk"]) == 2
