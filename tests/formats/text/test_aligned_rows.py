@@ -122,6 +122,7 @@ def test_rows_with_clocks_are_read_as_others_are(
         pytest.param("sda       123456789012     2.00  1.00  3.00      4.00   5.00", id="a long number"),
         pytest.param("sda              1,00      2.00  1.00  3.00      4.00   5.00", id="another sign"),
         pytest.param("sda              1.00      2.00  1.00  3.0       4.00   5.00", id="a digit less"),
+        pytest.param("sda              1.75      1.75  1.75   .05         7    .05", id="no decimals in one"),
     ],
 )
 def test_a_line_that_nearly_stands_in_columns(line: str):

@@ -192,7 +192,7 @@ class RowStore:
             fits = rows.fits & is_alike
             if fits.any():
                 self._is_row[part] = self._is_fitting[part] = fits
-                self._describe(part, shape, cells, rows)
+                self._describe(part, shape, cells, rows._replace(fits=fits))
                 left: Ints = places[~fits]
                 return left
             self._numbers[:, part] = 0.0
@@ -268,9 +268,11 @@ class RowStore:
                 self._gap[here] = np.array(cells.before)[rows.name] + in_front
         if rows.seconds is not None:
             self._seconds[here] = rows.seconds
-        decimals = np.where(shape.has_sign, DECIMALS, 0).astype(np.int8)
-        self._note_decimals(here, decimals[None, :], True)
-        self._decimals.append((here, decimals[None, :]))
+        decimals = np.where(shape.has_sign, DECIMALS, 0).astype(np.int8)[None, :]
+        self._note_decimals(here, decimals, True)
+        # the lines between them that are no such rows have decimals of their own
+        own = here if rows.fits.all() else np.arange(len(self.lines))[here][rows.fits]
+        self._decimals.append((own, decimals))
         self._is_fine[here] = shape.has_sign.any()
 
     def _number_of(self, word: str) -> int:
