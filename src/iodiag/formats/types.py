@@ -49,7 +49,7 @@ class LayoutColumn(NamedTuple):
 
     raw value × `factor` = value in the canonical unit. `is_size` marks a column that
     `--human` prints with a suffix: such a value is in bytes, whatever the header's unit. The cells
-    of an `is_label` column are words, kept as they are.
+    of an `is_label` column are words, kept as they are. One that `is_whole` is printed without decimals.
     """
 
     raw: str
@@ -58,6 +58,7 @@ class LayoutColumn(NamedTuple):
     family: str = ""
     is_size: bool = False
     is_label: bool = False
+    is_whole: bool = False
 
 
 class Scaling(NamedTuple):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from iodiag.errors import FormatError, ReportGiven, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats.text.reader import read_text
+from iodiag.formats.text.structure.foreign_tools import binary_refusal
 from iodiag.formats.types import Item
 from iodiag.hosts.captures_to_hosts import topologies_of
 from iodiag.hosts.counters import add_paired
@@ -108,9 +109,7 @@ def _without_pages(opened: Source) -> Source:
 
 def _text_items(source: Source, columns: str | None) -> Iterator[Item]:
     if _is_binary(source.data[:_HEAD]):
-        raise UnknownFormat(
-            f"{source.name}: is a binary file of no known kind; give a capture as text, or a sadc file"
-        )
+        raise UnknownFormat(f"{source.name}: {binary_refusal(source.data[:_HEAD])}")
     return read_text(source, columns)
 
 

@@ -47,6 +47,15 @@ def test_means_count_the_samples_in_which_a_process_did_nothing():
     assert block.facts[1].ref.first == 2
 
 
+def test_a_sample_that_stands_twice_counts_once():
+    first, second, _ = SAMPLES.split("\n\n")
+    capture = iodiag.read(io.BytesIO(f"{first}\n\n{second}\n\n{second}\n".encode()), name="x")
+    everything = capture.tables["process"].query("pid == 'all'")
+    assert everything["write_kb_per_s"].tolist() == [307300, 300]
+    total = next(fact.values for fact in capture.evidence if "processes" in fact.values)
+    assert (total["samples"], total["write_kb_per_s"]) == (2, 153800)
+
+
 def test_averages_stand_in_where_there_is_nothing_else():
     _, (total, process) = facts_of(SAMPLES[SAMPLES.index("Average:") :])
     assert (process["process"], process["write_kb_per_s"]) == ("mysqld", 200)

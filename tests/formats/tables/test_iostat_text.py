@@ -13,6 +13,13 @@ from text_reading import reading
 from writers.iostat_writer import LAYOUTS, Shape, words, write
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+PCP = """\
+# Timestamp              Device        rrqm/s  wrqm/s    r/s    w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await %util
+Fri Nov 20 12:00:01 2026 sda              0.0     2.0   12.0   30.0    100.0    300.0     9.52     0.50    11.9     2.0    15.9  23.0
+Fri Nov 20 12:00:01 2026 sdb              0.0     0.0    0.0    0.0      0.0      0.0     0.00     0.00     0.0     0.0     0.0   0.0
+Fri Nov 20 12:00:11 2026 sda              0.0     2.0   10.0   30.0    100.0    300.0    10.00     0.50    11.9     2.0    15.9  23.0
+Fri Nov 20 12:00:11 2026 sdb              0.0     0.0    0.0    0.0      0.0      0.0     0.00     0.00     0.0     0.0     0.0   0.0
+"""
 X3 = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util"
 X3_ROW = "sda               0.00     0.70  172.00    1.00  1670.00     8.00    19.40     1.02    5.90    5.90    6.00   5.62  97.22"
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           2.30    0.00    1.30   96.40    0.00    0.00\n\n"
@@ -332,3 +339,11 @@ def test_a_report_whose_first_part_is_damaged_takes_none_of_the_next_one():
     assert disk["report"].tolist() == [0, 1]
     assert disk["writes_per_s"].tolist() == [4, 8]
     assert disk["reads_per_s"].isna().tolist() == [True, False]
+
+
+def test_pcp_iostat_prints_the_size_of_requests_in_kilobytes() -> None:
+    read = reading(PCP)
+    assert read.disk["request_size_kb"].tolist() == [9.52, 0, 10, 0]
+    assert read.disk["interval_s"].tolist() == [10] * 4
+    assert str(read.disk["time"].iloc[-1]) == "2026-11-20 12:00:11"
+    assert not read.unread

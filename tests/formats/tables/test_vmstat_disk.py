@@ -117,3 +117,8 @@ def test_other_reports_of_vmstat_are_not_misread(option):
     assert set(capture.tables) == {"disk_counters"}
     with pytest.raises(iodiag.IodiagError):
         read(OTHERS[option])
+
+
+def test_the_marks_of_added_lines_are_no_part_of_names() -> None:
+    text = "".join(f"+{line}\n" for line in PAIR.splitlines())
+    assert read(text).tables["disk_counters"]["device"].tolist() == ["sda", "sdb", "sda", "sdb"]

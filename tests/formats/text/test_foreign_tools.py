@@ -75,6 +75,11 @@ ELSEWHERE = {
         "   r   b   w    avm    free   re   at    pi   po    fr   de    sr   in     sy    cs  us sy id\n"
         "   1   0   0  65432  123456   10    1     0    0     0    0     0  411   2200   180   1  1 98\n"
     ),
+    "AIX iostat -D": (
+        "System configuration: lcpu=8 drives=3 paths=4 vdisks=0\n\n"
+        "hdisk0         xfer:  %tm_act      bps      tps      bread      bwrtn\n"
+        "                          0.4     14.7K     1.3       6.2K       8.5K\n"
+    ),
     "BSD top": (
         "  PID USERNAME    THR PRI NICE   SIZE    RES STATE   C   TIME    WCPU COMMAND\n"
         "  812 root          1  20    0    20M     5M select  0   0:01   0.10% sshd\n"
@@ -104,6 +109,22 @@ OF_LINUX = {
         "waiting for 1 second sample...\n#<--------CPU--------><----------Disks----------->\n"
         "#cpu sys inter  ctxsw KBRead  Reads KBWrit Writes\n 100   2   576    671   28    6     4     1\n"
     ),
+    "collectl of a guest": "#<----CPU[HYPER]-----><----------Disks----------->\n#cpu sys inter  ctxsw\n",
+    "collectl in a file": "# Collectl:   V4.3.1-1  HiRes: 1  Options: -scdn\n>>> 1795190416.001 <<<\n",
+    "PCP pmstat": (
+        "@ Fri Nov 20 15:40:16 2026\n"
+        " loadavg                      memory      swap        io    system         cpu\n"
+        "   1 min   swpd   free   buff  cache   pi   po   bi   bo   in   cs  us  sy  id\n"
+        "    0.12      0   1.2g   120m   3.2g    0    0    0   12  220  400   1   1  98\n"
+    ),
+    "PCP pmrep": "  k.a.load  d.d.read\n  1 minute       sda\n     0.120     12.00\n",
+    "PCP pmdumplog": "Log Label (Log Format Version 2)\nPerformance metrics from host vm1\n",
+    "esxtop": (
+        " 3:40:16pm up 12 days 3:04, 500 worlds, 8 VMs, 16 vCPUs; CPU load average: 0.10, 0.12, 0.11\n\n"
+        " ADAPTR PATH   NPTH   CMDS/s  READS/s WRITES/s DAVG/cmd KAVG/cmd GAVG/cmd QAVG/cmd\n"
+        " vmhba0 -         1    12.00    10.00     2.00     1.23     0.01     1.24     0.00\n"
+    ),
+    "esxtop -b": '"(PDH-CSV 4.0) (UTC)(0)","\\\\esx1\\Memory\\Free MBytes"\n"11/20/2026 15:40:16","52.00"\n',
     "collectl -sD": (
         "# DISK STATISTICS (/sec)\n"
         "#          <---------reads---------------><---------writes--------------> Pct\n"
@@ -129,8 +150,23 @@ def test_other_systems_are_refused_by_name(name):
 
 @pytest.mark.parametrize("tool", OF_LINUX)
 def test_other_tools_are_refused_by_name(tool):
-    with pytest.raises(iodiag.IodiagError, match=rf"this is {tool.split()[0]}, which iodiag does not read"):
+    with pytest.raises(
+        iodiag.IodiagError, match=rf"this is {tool.split()[0]}\b.*, which iodiag does not read"
+    ):
         read(OF_LINUX[tool])
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"\xef\xbe\xed\xfe\x88\x02\x80\0", "a file of atop, which iodiag does not read; run iostat -xt 1"),
+        (b"\0\0\0\x84\x50\x05\x26\x02", "an archive of PCP, .*; give the output of `pcp -a ARCHIVE iostat"),
+    ],
+    ids=["atop", "PCP"],
+)
+def test_binary_files_of_other_tools_are_refused_by_name(head, said):
+    with pytest.raises(iodiag.IodiagError, match=f"this is {said}"):
+        iodiag.read(io.BytesIO(head + bytes(400)), name="x")
 
 
 @pytest.mark.parametrize("text", [*ELSEWHERE.values(), *OF_LINUX.values()], ids=[*ELSEWHERE, *OF_LINUX])

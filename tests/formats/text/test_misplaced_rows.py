@@ -184,6 +184,72 @@ PT = """\
 """
 
 
+SECTIONS = BANNER + (
+    "12:00:01       proc/s\n"
+    "12:10:01         4.42\n"
+    "12:20:01         4.06\n"
+    "Average:         4.24\n"
+    "\n"
+    "12:00:01      cswch/s\n"
+    "12:10:01       379.60\n"
+    "12:20:01       683.36\n"
+    "Average:       531.48\n"
+    "\n"
+    "12:00:01    kbswpfree kbswpused  %swpused  kbswpcad   %swpcad\n"
+    "12:10:01       391714    656854     62.64      5751      0.88\n"
+    "12:20:01       756860    291708     27.82      8151      2.79\n"
+    "Average:       574287    474281     45.23      6951      1.84\n"
+    "\n"
+    "12:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15\n"
+    "12:10:01            6       251      2.06      9.60      0.75\n"
+    "12:20:01            2       250      1.16      8.50      0.71\n"
+    "Average:            4       250      1.61      9.05      0.73\n"
+)
+
+
+@pytest.mark.parametrize("size", [3, 6, 9, 12])
+@pytest.mark.parametrize("first", range(3, 20))
+def test_sections_of_sar_that_stand_twice_give_no_other_rows(first: int, size: int) -> None:
+    """As where two pages were copied that overlap, the second of which begins within a section."""
+    lines = SECTIONS.split("\n")
+    once, _ = read(SECTIONS)
+    tables, _ = read("\n".join([*lines[: first + size], *lines[first:]]))
+    for family, rows in tables.items():
+        numbers = [{k: v for k, v in row.items() if isinstance(v, float)} for row in once[family]]
+        for row in rows:
+            known = {k: v for k, v in row.items() if isinstance(v, float) and v == v and k != "interval_s"}
+            assert any(known.items() <= each.items() for each in numbers), (family, row)
+
+
+@pytest.mark.parametrize(
+    ("above", "row"),
+    [
+        ("ldavg-15", "12:30:01       756860    291708     27.82      8151      2.79"),
+        ("kbswpfree", "12:30:01         4.42      9.31      1.00      2.17      0.62"),
+        ("cswch/s", "12:30:01          683"),
+    ],
+    ids=["a fraction of a task", "a fraction of a kilobyte", "no decimals"],
+)
+def test_a_row_whose_decimals_are_not_its_headers_is_none(above: str, row: str) -> None:
+    lines = SECTIONS.split("\n")
+    at = next(n for n, line in enumerate(lines) if above in line) + 3
+    once, _ = read(SECTIONS)
+    tables, unread = read("\n".join([*lines[:at], row, *lines[at:]]))
+    assert unread == [at + 1]
+    assert {name: len(rows) for name, rows in tables.items()} == {n: len(rows) for n, rows in once.items()}
+
+
+def test_the_shares_of_a_cpu_do_not_add_up_to_more_than_its_time() -> None:
+    header = "12:00:01     CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    rows = (
+        "12:10:01       0     17.93      0.67      7.80      0.10      0.20     73.30\n"
+        "12:20:01       1     46.50     92.77     95.70     51.56     45.95     37.87\n"
+    )
+    tables, unread = read(BANNER + header + rows)
+    assert [row["cpu"] for row in tables["cpu"]] == ["0"]
+    assert unread == [5]
+
+
 def test_digits_of_two_columns_are_no_thousands() -> None:
     tables, unread = read(PT)
     assert [row["device"] for row in tables["disk"]] == ["sdb"]
@@ -199,3 +265,11 @@ def test_what_is_left_of_a_row_between_rows_is_said() -> None:
     assert lines[137].split()[1] == "dev8-1"
     _, unread = read("\n".join([*lines[:137], "4" + lines[137], *lines[138:]]))
     assert unread == [138]
+
+
+def test_a_row_that_is_joined_to_its_header_names_no_device() -> None:
+    header = "Device            r/s     w/s     rkB/s     wkB/s  aqu-sz  %util"
+    row = "sda              1.00    2.00      8.00     16.00    0.01   0.10\n"
+    tables, unread = read(f"{BANNER}{header}{row}{row}")
+    assert [row["device"] for row in tables.get("disk", [])] in ([], ["sda"], ["sda", "sda"])
+    assert unread or len(tables["disk"]) == 2

@@ -59,7 +59,8 @@ class _Listing:
     """The processes of all rows, by number and name.
 
     `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
-    `shown` the clocks as they are printed: that of a header is when its sample began.
+    `shown` the clocks as they are printed: that of a header is when its sample began. `copied` are the tables
+    that have rows which stand twice.
     """
 
     samples: dict[str, Process] = field(default_factory=dict)
@@ -69,6 +70,8 @@ class _Listing:
     rows: list[Row] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    known: set[tuple[int, str, str, frozenset[str]]] = field(default_factory=set)
+    copied: set[int] = field(default_factory=set)
 
     def take_clock(self, clock: str, line: Line, *, is_header: bool) -> None:
         """The clock of a row ends its sample; that of a header the one before, which may have no row."""
@@ -78,10 +81,20 @@ class _Listing:
             self.ends.append((line.number, _seconds(clock)))
         self.shown.append(clock)
 
+    def takes(self, row: Row) -> bool:
+        """Keep a row of a sample, unless the same table of that sample has one of its process."""
+        key = row.sample, row.pid, row.process, frozenset(row.numbers)
+        if row.numbers and key in self.known:
+            self.copied.add(self.tables)
+            return False
+        self.known.add(key)
+        self.rows.append(row)
+        return True
+
     @property
     def reports(self) -> int:
         """The number of samples: tables, also those without a row, or clocks below one header."""
-        return max(1, self.tables, len(self.clocks))
+        return max(1, self.tables - len(self.copied), len(self.clocks))
 
     @property
     def interval_s(self) -> float:
@@ -212,7 +225,8 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
         named = ((_COLUMNS[word], at) for word, at in header.places.items() if word in _COLUMNS)
         each = ((column, size_kb(cells[at].rstrip("%"), "K")) for column, at in named)
         numbers = {column: value for column, value in each if value is not None}
-        listing.rows.append(Row(line.number, len(listing.ends) - 1, pid, name, numbers))
+        if not listing.takes(Row(line.number, len(listing.ends) - 1, pid, name, numbers)):
+            return True
     if not header.has_io:
         return True
     target = listing.averages if is_average else listing.samples

@@ -9,7 +9,7 @@ from iodiag.formats.context._common import fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _LINE = (
-    r"^\s*(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s.{1,60}\bload averages?:\s+"
+    r"^\s*(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s(?:(?!worlds).){1,60}\bload averages?:\s+"
     r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)\s*$"
 )
 

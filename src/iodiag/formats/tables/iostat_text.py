@@ -3,7 +3,8 @@
 sysstat 4.x to 12.7. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
 device comes last; with -x the report falls into four parts), -k/-m/-G (units), -t (clock), -N/-j (names).
 A header is a row of words that `raw_columns.iostat` knows, with `Device` or `Device:` first
-or last; its order is never relied on.
+or last; its order is never relied on. `pcp iostat` prints the words of sysstat 10 without svctm, and the size
+of a request in kB.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu
 sda               0.00     0.70  172.50    1.20  1670.00     7.60    19.32     1.02    5.90   5.60  97.22
 """
 _DEVICE = ("Device", "Device:")
+_WORDS_OF_PCP = "rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await %util"
+_OF_PCP = frozenset(_WORDS_OF_PCP.split(" "))
 _PARTS = "rwdfa"  # r/s, w/s, d/s, f/s and aqu-sz begin the parts of -h -x
 _HEADERS = (
     "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util",
@@ -66,7 +69,13 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
     """The Layout of a device header; words that a later release may have added are not kept."""
     is_cut = not is_last and is_cut_word(words[-1])
     words = words[:-1] if is_cut else words
-    found = [None if _has_lost_direction(word, words) else column_of(word) for word in words]
+    is_pcp = set(words) == _OF_PCP
+    found = [
+        None
+        if _has_lost_direction(word, words)
+        else column_of("areq-sz" if is_pcp and "rq-" in word else word)
+        for word in words
+    ]
     known = [column for column in found if column is not None]
     if not known or 2 * len(known) < len(words) or len(set(words)) < len(words):
         return None
@@ -118,6 +127,8 @@ def _name(words: tuple[str, ...], is_last: bool) -> str:
     if _is_part_by_words(words, is_last):
         return f"iostat -x -h, part {words[0]}"
     generations = (("f/s", "X6"), ("d/s", "X5"), ("%rrqm", "X4"), ("r_await", "X3"))
+    if known == _OF_PCP:
+        return "pcp iostat"
     label = next((name for word, name in generations if word in known), "X2")
     if label == "X2" and "rsec/s" in known and ("rkB/s" in known or "rMB/s" in known):
         label = "X1"
@@ -130,6 +141,6 @@ FORMAT = TableFormat(
     example=_EXAMPLE,
     layout=layout,
     headers=_HEADERS,
-    releases="sysstat 3.x to 12.8",
+    releases="sysstat 3.x to 12.8, pcp iostat of PCP 3.10 and later",
     not_read="iostat of other systems, which is named and refused: its columns mean other things",
 )

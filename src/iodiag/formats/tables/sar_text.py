@@ -30,6 +30,12 @@ _TOKENS = frozenset(
     token for section in SECTIONS for token in (*section.columns, *section.key_tokens, *section.label_tokens)
 )
 _TECHNICAL = re.compile(r".*[/%\d-].*")
+_WHOLE = re.compile(
+    r"(?:kb|MB)\w+|I(?:free|used)|dentunusd|(?:file|inode|pty|super|dquot|rtsig|runq|plist)-(?:nr|sz)|blocked|"
+    r"\w+sck|ip6?-frag|tcp-tw|blg_len|maxpower|(?:active|ina\w+)pg"
+)
+"""The words of columns that every release prints without decimals."""
+
 _UNKNOWN_WORD = re.compile(r"[A-Za-z%][\w%/.+-]{0,30}")
 _MOST_UNKNOWN_WORDS = 60
 _LAST_OF_PIDSTAT = "Command"
@@ -92,7 +98,8 @@ def _column(section: SarSection, word: str) -> LayoutColumn:
     if entry is None:
         return LayoutColumn(word, None, 1.0, family)
     name, factor = entry
-    return LayoutColumn(word, name, factor, family, is_size="kb" in name.split("_"))
+    is_size, is_whole = "kb" in name.split("_"), _WHOLE.fullmatch(word) is not None
+    return LayoutColumn(word, name, factor, family, is_size=is_size, is_whole=is_whole)
 
 
 def unknown_section(words: tuple[str, ...], row: Sequence[str]) -> Layout | None:

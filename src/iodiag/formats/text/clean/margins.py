@@ -21,7 +21,7 @@ _BANNER = re.compile(r"Linux\s\S{1,80}\s+\([^()]{0,80}\)\s")
 _NFSIOSTAT = re.compile(r"ops?/s\s{1,80}rpc bklog\b|(?:read|write):\s{1,80}ops/s\s{1,80}kB/s\b")
 _MOUNTED = re.compile(r"[\w\[]\S{0,700} mounted on /\S{0,700}:\s{0,9}$")
 _ANCHOR = re.compile(
-    r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
+    r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|total\s+merged\s+sectors|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
     rf"|{_BANNER.pattern}|{_NFSIOSTAT.pattern}"
 )
 """What a line may begin with that tells how lines are dressed: a banner, a header."""
@@ -97,7 +97,9 @@ def _prefix_length(text: str) -> int:
     if len(text) > _LONGEST_LINE or not (_ANCHOR.search(text) or " mounted on /" in text):
         return 0
     words = text.split()
-    if is_number(words[-1]) or find_header(words) is not None or _is_head(text.lstrip()):
+    # the mark of an added line stands apart from a header that begins with blanks, and not from its rows
+    is_header = words[0] != "+" and find_header(words) is not None
+    if is_number(words[-1]) or is_header or _is_head(text.lstrip()):
         return 0
     for match in _START.finditer(text, 0, _LONGEST_PREFIX):
         start = match.start()

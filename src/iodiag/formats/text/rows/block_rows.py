@@ -32,6 +32,10 @@ def rows_of(found: Walk, order: str) -> list[Rows]:
     halves: list[Rows] = []
     for stores in _stores(found):
         _fill(found, stores)
+        of_sar = [store for store in stores if store.first.layout.clock == "row"]
+        keeps_zeros = any(store.keeps_zeros() for store in of_sar)
+        for store in of_sar:
+            store.mark_odd(keeps_zeros=keeps_zeros)
         for store in stores:
             rows = _finished(found, store, order)
             if len(rows.lines):

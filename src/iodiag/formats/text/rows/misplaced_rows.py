@@ -16,7 +16,7 @@ from iodiag.formats.text.structure.blocks import CLASS, Walk
 from iodiag.model.capture import ParseNote
 from iodiag.table.table import Bools
 
-_MOST_SHARE = 101.0  # sums of rounded parts go a little above 100
+_MOST_SHARE, _MOST_SUM = 101.0, 150.0  # sums of rounded parts go a little above 100
 INTERFACE = re.compile(
     r"lo|(?:eth|ens|eno|em|bond|br|virbr|docker|veth|tun|tap|wlan|ib|sit|ppp|usbnet)\d[\w.:@]*|"
     r"(?:en|wl|ww)(?:[opsx][0-9a-f]+)+[\w.:@]*|(?:br-|veth|vnet|cali|flannel|cni)[\w.-]+"
@@ -38,9 +38,12 @@ def without_disproven(found: Walk, all_rows: Sequence[Rows], cut: int) -> list[R
     """
     kept = []
     names = sorted({name for rows in all_rows for name in rows.names if is_kernel_name(name)})
+    is_second = _is_of_second_copy(found, all_rows)
     for rows in all_rows:
         is_bad = (
-            _is_no_share(rows)
+            is_second[rows.lines]
+            | rows.is_odd
+            | _is_no_share(rows)
             | _is_interface(rows)
             | _is_of_next_part(rows)
             | _is_of_next_section(found, rows)
@@ -55,9 +58,10 @@ def without_disproven(found: Walk, all_rows: Sequence[Rows], cut: int) -> list[R
 
 
 def _is_no_share(rows: Rows) -> Bools:
-    """The rows of a table of CPUs in which one takes more than all of its time.
+    """The rows of a table of CPUs in which one takes more than all of its time, or all together far more.
 
-    An old sar may print such a share where its counter jumped; the others of that row still make 100.
+    An old sar may print such a share where its counter jumped; the others of that row still make 100. Shares
+    that a tool divided by a wrong total add up to a little more.
     """
     columns = rows.layout.columns
     places = [
@@ -69,7 +73,7 @@ def _is_no_share(rows: Rows) -> Bools:
     is_more = shares > _MOST_SHARE
     rest = np.where(is_more | np.isnan(shares), 0.0, shares).sum(axis=1)
     result: Bools = is_more.any(axis=1) & (np.abs(rest - 100.0) > 1.0)
-    return result
+    return result | (rest > _MOST_SUM) if rows.layout.clock == "row" else result
 
 
 def _is_interface(rows: Rows) -> Bools:
@@ -125,7 +129,7 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     is_doubtful = is_behind & ~(rows.seconds > seconds)
     if rows.layout.key is None:
         is_doubtful |= is_same & (rows.seconds == seconds)
-    if not is_doubtful.any():
+    if not (is_doubtful | (is_behind & rows.is_odd)).any():
         return is_doubtful
     begins = np.flatnonzero(~is_same)
     sizes = np.diff(np.append(begins, len(is_same)))
@@ -137,8 +141,38 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
         _is_repeated(header, rows.seconds) | (is_early & np.append(False, rows.is_average[:-1]))
     )
     is_other &= ~(is_item_new & (is_apart | _is_of_own_kind(rows)))
+    is_other |= is_behind & rows.is_odd
     count = np.cumsum(is_other)
     result: Bools = count > np.repeat((count - is_other)[begins], sizes)
+    return result
+
+
+def _is_of_second_copy(found: Walk, all_rows: Sequence[Rows]) -> Bools:
+    """Which lines are rows of another section than that they stand below, as lines of sar stand twice.
+
+    Pages that were copied one after the other overlap, and the second may begin within a section. Its rows
+    up to the next header then stand below the last header of the first page. That next header, with its
+    clock, stands on both pages, below the same lines: those of the first page are under the right header.
+    """
+    text, blocks = found.text, found.blocks
+    block_of = np.full(len(text), -1)
+    for rows in all_rows:
+        if rows.layout.clock == "row":
+            block_of[rows.lines] = rows.block
+    has_clock = blocks.each(lambda block: block.layout.clock == "row" and not block.is_label, np.bool_)
+    headers = dict.fromkeys(np.unique(blocks.header[has_clock]).tolist())
+    result = np.zeros(len(text), dtype=np.bool_)
+    copies: dict[str, int] = {}
+    for last in headers:
+        first = copies.get(text.line(last), last)
+        copies[text.line(last)] = last
+        for here in range(last - 1, first, -1):
+            there = here - (last - first)
+            if there < 0 or here in headers or text.line(here) != text.line(there):
+                break
+            if block_of[here] >= 0 <= block_of[there]:
+                above, own = (blocks.like(int(block_of[line])).layout for line in (there, here))
+                result[here] = result[there] or above.columns != own.columns
     return result
 
 

@@ -31,7 +31,19 @@ _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbour
 _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
 _NO_DECIMALS, _MOST_DECIMALS = -1, 9
-_OF_EACH_ROW = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
+_LEAST_FRACTION = 1e-6
+_OF_EACH_ROW = (
+    "lines",
+    "block",
+    "key",
+    "numbers",
+    "seconds",
+    "gaps",
+    "is_average",
+    "epoch",
+    "is_fine",
+    "is_odd",
+)
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 
 
@@ -42,8 +54,8 @@ class Rows:
     `numbers` is rows x columns in canonical units, a column's values next to each other; `block` the index
     of each row's block among `Walk.blocks`; `key` the place of its item's name in `names`; `seconds` the
     row's own clock (NaN without); `epoch` its own full time, where it has one; `gaps` the blanks in front
-    of the item's name; `is_fine` marks rows whose values have two decimals; `labels` are the cells of
-    columns of words.
+    of the item's name; `is_fine` marks rows whose values have two decimals, `is_odd` those that have decimals
+    where their columns have none, or none where they have some; `labels` are the cells of columns of words.
     """
 
     layout: Layout
@@ -57,6 +69,7 @@ class Rows:
     is_average: Bools
     epoch: Floats
     is_fine: Bools
+    is_odd: Bools
     labels: dict[str, Objects] = field(default_factory=dict)
 
     def only(self, chosen: Bools) -> Rows:
@@ -77,6 +90,8 @@ class RowStore:
         self.first, self.lines, self.block, self._begins = first, lines, block, begins
         self._factors = np.array([column.factor for column in layout.columns])
         self._is_size = np.array([column.is_size for column in layout.columns], dtype=np.bool_)
+        self._is_rate = np.array([is_fraction(column) for column in layout.columns], dtype=np.bool_)
+        self._is_whole = np.array([column.is_whole for column in layout.columns], dtype=np.bool_)
         self._is_scaled = bool((self._factors != 1.0).any())
         self._has_labels = any(column.is_label for column in layout.columns)
         # where nothing will be written, one value stands for a column: touching memory takes its time
@@ -94,7 +109,7 @@ class RowStore:
         self._epoch = unknown.copy() if layout.clock == "tail" else unknown
         self._last_decimals, self._usual_decimals = np.zeros((2, size), dtype=np.int8)
         self._is_fine, self._is_last_plain, self._is_fitting = np.zeros((3, size), dtype=np.bool_)
-        self._is_row, self._is_average = np.zeros((2, size), dtype=np.bool_)
+        self._is_odd, self._is_row, self._is_average = np.zeros((3, size), dtype=np.bool_)
         self._decimals: list[tuple[Ints | slice, npt.NDArray[np.int8]]] = []
         self._has_suffix = False
         self._labels: dict[str, Objects] = {}
@@ -340,27 +355,55 @@ class RowStore:
             is_alike = (others == others[:, :1]).all(axis=1)
             self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
 
+    def keeps_zeros(self) -> bool:
+        """Whether numbers end in zeros behind the point, which spreadsheets and other programs drop."""
+        usual = self._usual_by_column()
+        for places, decimals in self._decimals if usual.any() else ():
+            last_digits = np.rint(self._printed(places) * 10.0**usual) % 10
+            is_kept = (last_digits == 0) & (decimals == usual) & (usual > 0)
+            if (is_kept & self._is_row[places][:, None]).any():
+                return True
+        return False
+
     def take_back_damaged(self) -> Ints:
         """Take back rows in which one number lacks the decimals of its column: it may have lost its point.
 
         Returns their lines. A tool prints a fixed number of decimals. Whoever types a row leaves them out
-        more than once; spreadsheets and other programs drop the zeros that end a number, so that such zeros
-        tell that none was dropped.
+        more than once; where zeros are dropped, nothing is lost.
         """
-        usual, has_zeros, damaged = self._usual_by_column(), False, [np.empty(0, dtype=np.int64)]
+        usual, damaged = self._usual_by_column(), [np.empty(0, dtype=np.int64)]
         for places, decimals in self._decimals if usual.any() else ():
             is_usual = (decimals == usual) & (usual > 0)
             is_whole = (decimals == 0) & (usual > 0)
             is_few = (is_whole.sum(axis=1) == 1) & (is_usual.sum(axis=1) > 2)
             here = np.arange(len(self.lines))[places]
             damaged.append(here[np.broadcast_to(is_few, here.shape)])
-            if not has_zeros:
-                last_digits = np.rint(self._numbers[:, places].T / self._factors * 10.0**usual) % 10
-                has_zeros = bool(((last_digits == 0) & is_usual & self._is_row[places][:, None]).any())
-        taken = np.concatenate(damaged) if has_zeros else damaged[0]
+        taken = np.concatenate(damaged)
         taken = taken[self._is_row[taken]]
+        if not len(taken) or not self.keeps_zeros():
+            return taken[:0]
         self._is_row[taken] = False
         return self.lines[taken]
+
+    def mark_odd(self, *, keeps_zeros: bool) -> None:
+        """Mark the rows of sar that have decimals in other columns than sar prints them: another section's.
+
+        `keeps_zeros` says that no zeros are dropped, and so no decimals.
+        """
+        usual = self._usual_by_column()
+        for places, decimals in self._decimals:
+            is_mixed = ((decimals > 0) & self._is_rate).any(axis=1, keepdims=True) & self._is_rate
+            is_bare = (decimals == 0) & ((usual > 0) | is_mixed) & keeps_zeros
+            is_fine = (decimals > 0) & self._is_whole
+            if is_bare.any() or is_fine.any():
+                printed = self._printed(places)
+                is_fraction = np.abs(printed - np.rint(printed)) > _LEAST_FRACTION
+                self._is_odd[places] = ((is_bare & (printed != 0)) | (is_fine & is_fraction)).any(axis=1)
+
+    def _printed(self, places: Ints | slice) -> Floats:
+        """The numbers of some rows in the units in which they are printed, rows x columns."""
+        printed: Floats = self._numbers[:, places].T / self._factors
+        return printed
 
     def _usual_by_column(self) -> Ints:
         """The commonest number of decimals in each column; between two that of all rates and shares.
@@ -372,9 +415,9 @@ class RowStore:
             rows = np.count_nonzero(self._is_row[places])
             for number in range(_MOST_DECIMALS + 1):
                 counts[number] += (decimals == number).sum(axis=0) * (rows if len(decimals) == 1 else 1)
-        is_rate = np.array([is_fraction(column) for column in self.first.layout.columns], dtype=np.bool_)
         is_lone = counts.sum(axis=0).max(initial=0) == 1 and not self._has_suffix
-        counts[counts[:, is_rate].sum(axis=1).argmax()] += np.where(is_rate & is_lone, 1.5, 0.5)
+        commonest = counts[:, self._is_rate].sum(axis=1).argmax()
+        counts[commonest] += np.where(self._is_rate & is_lone, 1.5, 0.5)
         usual: Ints = counts.argmax(axis=0)
         return usual
 
@@ -431,6 +474,7 @@ class RowStore:
             is_average=self._is_average[kept],
             epoch=self._epoch[kept],
             is_fine=self._is_fine[kept],
+            is_odd=self._is_odd[kept],
             labels={name: cells[kept] for name, cells in self._labels.items()},
         )
 

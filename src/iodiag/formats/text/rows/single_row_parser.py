@@ -156,10 +156,13 @@ def bare_name(word: str) -> str:
 def is_item(layout: Layout, word: str) -> bool:
     """Whether a word can name an item: a device has a letter, or is a long identifier.
 
-    Nothing is called by a number with decimals: that is a value of some other table's row.
+    Nothing is called by a number with decimals: that is a value of some other table's row. No device's name
+    begins as shares do (%util), to which it is joined where a line feed is lost.
     """
     if layout.key != "device":
         return any(map(str.isalnum, word)) and not _DECIMALS.fullmatch(word)
+    if word.startswith("%"):
+        return False
     return any(map(str.isalpha, word)) or (len(word) >= 10 and word.isdigit()) or ":" in word
 
 
@@ -170,6 +173,8 @@ def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:
     for column, cell in zip(layout.columns, cells, strict=True):
         value, suffix, is_bad = odd_number(cell)
         if is_bad or (not math.isnan(suffix) and not column.is_size):
+            return None
+        if column.is_whole and math.isnan(suffix) and value % 1:
             return None
         values.append(value * column.factor if math.isnan(suffix) else value * suffix * KB_PER_BYTE)
     return tuple(values)

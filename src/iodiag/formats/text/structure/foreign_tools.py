@@ -22,6 +22,7 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("tin tout", "the iostat of AIX, Solaris or a BSD"),
         ("bps sps msps", "the iostat of HP-UX"),
         ("Disks: Kbps tps", "the iostat of AIX"),
+        ("xfer: %tm_act bps tps", "the iostat of AIX"),
         ("avm fre re pi po", "the vmstat of AIX or a BSD"),
         ("avm fre flt re pi po", "the vmstat of a BSD"),
         ("avm free re at pi po", "the vmstat of HP-UX"),
@@ -38,6 +39,8 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("State Recv-Q Send-Q", "ss"),
         ("CONTAINER ID NAME CPU MEM", "docker stats"),
         ("ID CLASS WEIGHT REWEIGHT", "ceph osd df"),
+        ("loadavg memory swap io system cpu", "PCP"),
+        ("DAVG/cmd KAVG/cmd GAVG/cmd", "esxtop"),
         ("osd commit_latency(ms) apply_latency(ms)", "ceph osd perf"),
         ("capacity operations bandwidth", "zpool iostat"),
         ("pool alloc free read write", "zpool iostat"),
@@ -59,20 +62,32 @@ _LINES = tuple(
         ),
         (r"\s*ATOP - \S{1,80}\s+\d{4}/\d\d/\d\d\s", "atop"),
         (
-            r"\s*#<-{2,20}(?:CPU|Disks|Memory|Network)-{2}|\s*#\s?DISK STATISTICS \(/sec\)|### RECORD\s+\d",
+            r"\s*#<-{2,20}(?:CPU|Disks|Memory|Network)(?:-{2}|\[)|\s*#\s?DISK STATISTICS \(/sec\)|"
+            r"### RECORD\s+\d|# Collectl:\s+V\d",
             "collectl",
         ),
+        (r"Log Label \(Log Format Version \d\)|(?:\s{1,20}(?:[a-z]\.){1,5}[a-z]\w{0,30}){2,40}\s*$", "PCP"),
+        (r'"\(PDH-CSV \d\.\d\)', "esxtop or the Performance Monitor of Windows"),
         (r"\s*(?:Client|Server) (?:rpc stats|nfs v[2-4]):?\s*$", "nfsstat"),
         (r"\s*Mach Virtual Memory Statistics:", "the vm_stat of macOS"),
     )
 )
 _OF_LINUX = frozenset(
     (
-        *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
+        *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat", "PCP"),
         *("lsof", "slabtop", "netstat", "ss", "docker stats", "ceph osd df", "ceph osd perf"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
+_BINARY = (
+    (re.compile(rb"\xef\xbe\xed\xfe"), "a file of atop"),
+    (re.compile(rb"\0\0\0.\x50\x05\x26[\x01-\x03]", re.DOTALL), "an archive of PCP"),
+)
+_EXPORTS = {
+    "dstat": "give the CSV that dstat --output writes",
+    "PCP": "give the output of `pcp -a ARCHIVE iostat -x t`",
+    "esxtop": "iodiag reads captures of Linux guests, best of iostat -xt 1 in the guest",
+}
 _LONGEST_LINE = 400
 
 
@@ -89,6 +104,15 @@ def foreign_tool(line: str, words: Sequence[str]) -> str | None:
     return next((tool for pattern, tool in _LINES if pattern.match(line)), None)
 
 
+def binary_refusal(head: bytes) -> str:
+    """What to say of a binary file that no reader knows, by its first bytes."""
+    for pattern, what in _BINARY:
+        if pattern.match(head):
+            instead = _EXPORTS.get(what.split()[-1], "run iostat -xt 1 on that host instead")
+            return f"this is {what}, which iodiag does not read; {instead}"
+    return "is a binary file of no known kind; give a capture as text, or a sadc file"
+
+
 def most_telling(tools: Iterable[str]) -> str:
     """The first tool that another system has alone, else the first: pools of ZFS are on Linux, too."""
     return min(tools, key=lambda tool: tool in _OF_LINUX)
@@ -96,8 +120,9 @@ def most_telling(tools: Iterable[str]) -> str:
 
 def refusal(tool: str) -> str:
     """What to say of a tool that is not read, and what to capture instead."""
-    if tool in _OF_LINUX:
-        return f"this is {tool}, which iodiag does not read; run iostat -xt 1 on that host instead"
+    if tool in _OF_LINUX or tool.startswith("esxtop"):
+        instead = _EXPORTS.get(tool.split()[0], "run iostat -xt 1 on that host instead")
+        return f"this is {tool}, which iodiag does not read; {instead}"
     return (
         f"this is {tool}, whose columns mean other things than on Linux; "
         "iodiag reads captures of Linux hosts, best of iostat -xt 1"
