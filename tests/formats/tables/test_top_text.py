@@ -6,6 +6,7 @@ import math
 import pytest
 
 import iodiag
+from text_reading import reading
 
 HEAD = """\
 top - 09:14:{second:02} up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87
@@ -155,3 +156,8 @@ def test_a_report_of_iostat_below_it_is_another():
     assert cpu["segment"].tolist() == [1, 0]
     assert cpu["since_boot"].tolist() == [True, False]
     assert (capture.disk["segment"].tolist(), capture.disk["report"].tolist()) == ([0], [0])
+
+
+@pytest.mark.parametrize("word", ["top:", "top: ", "top:cpu", "top::", "top:disk:", "top:cpu:KIB:x"])
+def test_words_that_only_begin_as_its_rows_do_are_prose(word):
+    assert not reading(f"{word}\n\n{word} usr sys\n1.0 2.0\n").tables

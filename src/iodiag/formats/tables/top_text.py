@@ -125,11 +125,15 @@ def _cells_of(text: str) -> _Cells | None:
     return _Cells(table, unit, numbers, label["number"] or "all")
 
 
+_MADE = re.compile(rf"top:({'|'.join(_PLACES)}):(\w*)")
+
+
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of a header as `in_tables` makes it."""
-    if not words[0].startswith("top:") or not all(word in _COLUMNS for word in words[1:]):
+    made = _MADE.fullmatch(words[0])
+    if made is None or not all(word in _COLUMNS for word in words[1:]):
         return None
-    _, table, unit = words[0].split(":")
+    table, unit = made.groups()
     found = [(word, *_COLUMNS[word]) for word in words[1:]]
     return Layout(
         format="top",
