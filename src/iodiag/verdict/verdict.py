@@ -156,11 +156,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
     if is_calm and not any(somebody_waits(view) for view in views):
-        crowd = next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), "")
-        asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
-        if crowd:
-            return Verdict("unknown"), _healthy(views) + asked
-        return _of_a_full_one(views) or (Verdict("healthy"), _healthy(views))
+        return _shown_healthy(views)
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
         asks = "To settle it, repeat both phases: `iostat -xyt 1 60`"
@@ -175,6 +171,14 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
+    """Healthy, unless a crowd asks for much, or what is full has no room for more."""
+    if crowd := next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), ""):
+        asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
+        return Verdict("unknown"), f"{_healthy(views)} {asked}"
+    return _of_a_full_one(views) or (Verdict("healthy"), _healthy(views))
 
 
 def _busy(views: Sequence[View]) -> str:
