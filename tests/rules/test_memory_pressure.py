@@ -48,7 +48,7 @@ def reclaim(rows):
     text = f"Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n13:00:00 {PAGING}\n"
     for n, (kswapd, direct, share, major) in enumerate(rows):
         stolen = (kswapd + direct) * share / 100
-        text += f"13:{n:02}:02 50000 400 290000 {major} 40000 {kswapd} {direct} {stolen:.2f} {share}\n"
+        text += f"13:{n:02}:02 50000 400 290000 {major} 40000 {kswapd} {direct} {stolen:.2f} {share:.2f}\n"
     return text
 
 

@@ -118,10 +118,10 @@ def memory(scene: Scene, samples: Sequence[Sample], room: float, swap: float) ->
     total, swap_kb = 32 * 1024 * 1024, 4 * 1024 * 1024
     held, left = [], []
     for number in range(1, len(samples) + 1):
-        free, cache = (0.5 * room * total * scene.rng.uniform(0.9, 1.1) for _ in range(2))
+        free, cache = (round(0.5 * room * total * scene.rng.uniform(0.9, 1.1)) for _ in range(2))
         clock = sar_writer.clock(scene.start + number * scene.step)
         used = total - free
-        held.append((clock, "", (free, used, 100 * used / total, 500.0, cache, 1.2 * total, 110.0)))
+        held.append((clock, "", (free, used, 100 * used / total, 500.0, cache, 1.2 * total // 1, 110.0)))
         gone = swap_kb * swap / 100
         left.append((clock, "", (swap_kb - gone, gone, swap, 0.0, 0.0)))
     of_memory = ("kbmemfree", "kbmemused", "%memused", "kbbuffers", "kbcached", "kbcommit", "%commit")

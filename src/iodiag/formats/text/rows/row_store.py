@@ -392,8 +392,7 @@ class RowStore:
         """
         usual = self._usual_by_column()
         for places, decimals in self._decimals:
-            is_mixed = ((decimals > 0) & self._is_rate).any(axis=1, keepdims=True) & self._is_rate
-            is_bare = (decimals == 0) & ((usual > 0) | is_mixed) & keeps_zeros
+            is_bare = (decimals == 0) & (usual > 0) & keeps_zeros
             is_fine = (decimals > 0) & self._is_whole
             if is_bare.any() or is_fine.any():
                 printed = self._printed(places)
