@@ -1048,6 +1048,14 @@ def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, opti
     assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
 
 
+@pytest.mark.parametrize("kb", [[9000] * 10, [9000, 20000, 4000, 7000, 0, 0, 0, 12000, 5000, 15000]])
+def test_what_is_at_a_ceiling_or_stops_is_not_said_to_wait_for_nobody(kb):
+    said = report_of("$ vmstat 1\n" + vmstat([{"us": 10, "bo": each} for each in kb])).headline
+    assert said.startswith("This capture is not enough: it has no disk statistics")
+    assert "waits for I/O" not in said
+    assert "iowait was 0.0 %" in said
+
+
 def test_a_capture_of_the_cpus_alone_says_what_they_did():
     text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
     text += "".join(
