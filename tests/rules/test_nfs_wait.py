@@ -46,6 +46,28 @@ def test_a_round_trip_far_above_its_calm_samples_is_the_server_or_the_way(report
     assert finding.samples == (6, 17)
 
 
+USUAL = [(80.0, 24.0 + number % 3, 25.0 + number % 3) for number in range(8)]
+
+
+def test_a_round_trip_that_takes_twice_as_long_from_a_moment_is_noted(report_of):
+    finding = only(report_of(nfsiostat([*USUAL, *[(60.0, 60.0, 61.0)] * 8])))
+    assert (finding.severity, finding.samples) == ("notice", (8, 15))
+    assert "against 24 ms" in finding.summary
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param([(160.0, 60.0, 61.0)] * 8, id="more is asked for"),
+        pytest.param([(60.0, 60.0, 61.0, 0, 64.0)] * 8, id="larger operations"),
+        pytest.param([(80.0, 24.0, 25.0), (80.0, 90.0, 91.0)] * 4, id="now and then"),
+        pytest.param([(60.0, 60.0, 61.0)] * 3, id="for a moment"),
+    ],
+)
+def test_a_round_trip_that_did_not_become_slower(report_of, later):
+    assert RULE not in [f.rule for f in report_of(nfsiostat([*USUAL, *later])).findings]
+
+
 @pytest.mark.parametrize("samples", [1, 3])
 def test_seconds_need_no_calm_samples(report_of, samples):
     finding = only(report_of(nfsiostat([(40.0, 900.0, 901.0)] * samples)))

@@ -61,6 +61,13 @@ def test_a_guess_replaces_nothing(confidence, kept):
     assert len(found) == kept
 
 
+@pytest.mark.parametrize("cause", ["hung-io", "common-cause-stall"])
+def test_no_busy_share_is_explained_away_where_a_device_stood_still(cause):
+    stall = replace(finding(cause, "high", devices=("sda", "sdb")), samples=(10, 14))
+    busy = replace(finding("util-false-alarm", "high", "info", devices=("sda",)), samples=(10, 80))
+    assert [one.rule for one in ordered([busy, stall])] == [cause]
+
+
 @pytest.mark.parametrize(("severity", "kept"), [("info", 2), ("notice", 1), ("warning", 1)])
 def test_what_nobody_pays_for_hides_no_cost(severity, kept):
     slow = finding("slow-member", "high", severity, devices=("sda",))

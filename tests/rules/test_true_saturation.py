@@ -234,6 +234,49 @@ def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run,
         assert "class unknown; judged as a spinning disk" in text
 
 
+SILENT = {"r/s": 0.0, "w/s": 0.0, "aqu-sz": 0.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("after", "is_full"),
+    [
+        pytest.param([load(300, 90)] * 2, False, id="what was left of it"),
+        pytest.param([load(300, 90)] * 6, True, id="for longer than it stood still"),
+        pytest.param([load(900, 90)] * 2, True, id="more than it usually does"),
+    ],
+)
+def test_what_a_standstill_left_makes_no_device_full(run, after, is_full):
+    calm = [load(100, 5)] * 12
+    report = run(
+        iostat([{"sda": row} for row in (*calm, *[SILENT] * 4, *after, *calm)]), lsblk(("sda", True))
+    )
+    assert bool(found(report)) == is_full
+    assert any("a standstill had left" in o.reason for o in report.outcomes) == (not is_full)
+
+
+RATES = (210, 260, 235, 280, 225, 250)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_full"),
+    [
+        pytest.param([load(rate, 40) for rate in RATES] * 5, False, id="each takes as long, however many"),
+        pytest.param([load(rate, 40) for rate in RATES] * 3, True, id="too few samples"),
+        pytest.param(
+            [load(rate, 10_000 / rate) for rate in RATES] * 5, True, id="ten in flight all the time"
+        ),
+        pytest.param([load(250, wait) for wait in (30, 40, 50, 45, 35)] * 6, True, id="one rate"),
+        pytest.param(
+            [load(rate, 40) for rate in RATES] * 5 + [load(250, 400)] * 3, True, id="waits at other times"
+        ),
+    ],
+)
+def test_what_does_more_in_the_same_time_is_not_full(run, rows, is_full):
+    report = run(iostat([{"sda": row} for row in rows]), lsblk(("sda", False)))
+    assert bool(found(report)) == is_full
+    assert ("slow, yet not full" in report.headline) == (not is_full)
+
+
 def test_more_in_flight_than_any_disk_takes_at_once(run):
     (finding,) = found(run(iostat([{"sda": load(29000, 4.8, reads=0.0, size=12)}] * 3)))
     assert finding.severity == "warning"

@@ -153,7 +153,8 @@ def _replaces(winner: Finding, loser: Finding, relatives: Mapping[str, frozenset
     # work that stands still is told, and raises its causes
     if loser.severity == "critical" and winner.severity != "critical":
         return False
-    if _samples(winner) < _SHORTER * _samples(loser):
+    is_trouble = loser.severity != "info"
+    if is_trouble and _samples(winner) < _SHORTER * _samples(loser):
         return False
     left = set(loser.devices).difference(winner.devices)
     if len(left) == len(loser.devices):

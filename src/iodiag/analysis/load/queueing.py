@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.stalls import bridged
+from iodiag.analysis.measure.correlation import spearman
+from iodiag.analysis.measure.quantiles import low_and_high
 from iodiag.analysis.measure.time_per_kb import APART, ONE_WAY, in_flight
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.measure.weighted import lengths as lengths_of
@@ -456,6 +458,28 @@ def _tenth(cost: Floats, requests: Floats) -> int:
     order = np.argsort(cost, kind="stable")
     done = np.cumsum(requests[order])
     return int(order[done.searchsorted(0.1 * done[-1])])
+
+
+KEPT_UP_SAMPLES, KEPT_UP_RATES, KEPT_UP, AGAINST = 20, 1.1, 0.6, -0.5
+"""Samples that show whether a device keeps up; how far apart their rates are then, which part of that their
+latencies are (both ln, 10th to 90th percentile), and the correlation of both from which they are opposed."""
+
+
+def kept_up_ms(rates: Floats, latencies: Floats) -> float:
+    """The latency in ms up to which a device did more in some samples than in others, in the same time.
+
+    `rates` are requests/s while it was busy. NaN where it is not seen to keep up so.
+    What is full does no more when more is asked: there the latency moves with the queue, and against the
+    rate where a fixed number of requests is in flight (N = X R). Where it moves less than the rate, and not
+    against it, the load did, and the device followed.
+    """
+    is_known = bool((np.isfinite(rates) & (rates > 0) & (latencies > 0)).all())
+    if len(rates) < KEPT_UP_SAMPLES or not is_known:
+        return math.nan
+    (least, most), (quickest, slowest) = low_and_high(rates), low_and_high(latencies)
+    is_less = math.log(slowest / quickest) <= KEPT_UP * math.log(most / least)
+    is_followed = most >= KEPT_UP_RATES * least and is_less and not spearman(rates, latencies) <= AGAINST
+    return slowest if is_followed else math.nan
 
 
 def elasticity(low: Level, high: Level) -> float:

@@ -25,11 +25,13 @@ from iodiag.analysis.load.queueing import (
     counted,
     elasticity,
     fan_out,
+    kept_up_ms,
     level_of,
     level_samples,
     load_levels,
     load_levels_where,
     overlapped,
+    places_of,
     unloaded,
 )
 from iodiag.analysis.load.stalls import stalled
@@ -201,7 +203,8 @@ class JudgedLevel(NamedTuple):
     requests with the shortest queue, `elasticity` is against `lower`, `servers` the fan-out estimate
     between the lightest comparable level and the next. `parallel` says what shows that several requests are
     served at once, with `at_best` of them at the least where rates tell. `below` are the disks
-    under a spread device. `reason` says of an indeterminate level what would settle it.
+    under a spread device. `kept_up_ms` is the latency up to which the device followed the load. `reason`
+    says of an indeterminate level what would settle it.
     """
 
     level: Level
@@ -220,6 +223,7 @@ class JudgedLevel(NamedTuple):
     headroom: tuple[HeadroomReason, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
+    kept_up_ms: float = float("nan")
     slowest: DirectionLoad | None = None
 
     @property
@@ -254,9 +258,17 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Judged
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
             others = [level for levels in parts[1] if levels is not alarming for level in levels]
             told = (load._replace(lighter=_lighter(load.level, others, limits)) for load in facts)
+            kept = _kept_up_ms(samples, [*alarming, *others], alarming[0].direction)
+            told = (load._replace(kept_up_ms=kept) for load in told)
             found += [_with_verdict(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
+
+
+def _kept_up_ms(samples: Table, levels: Sequence[Level], direction: str) -> float:
+    """The latency up to which all busy levels of a direction together followed the load."""
+    rows = samples[np.sort(places_of([level for level in levels if level.direction == direction]))]
+    return kept_up_ms(rows.floats("ios_per_s") / rows.floats("busy"), rows.floats("latency_ms"))
 
 
 class Busy(NamedTuple):
@@ -570,6 +582,8 @@ def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
         calmer = None
         if basis is None and (calmer := _calmer(view, series, level, requests, limits)) is not None:
             basis, inflation = "calmer", requests.latency_ms / calmer.latency_ms
+        if basis is not None and level.latency_ms <= load.kept_up_ms:
+            return load._replace(reason=_FOLLOWS)
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
             load = load._replace(unloaded=calmer or load.unloaded)
@@ -802,6 +816,8 @@ def _is_sick(series: DeviceSeries, level: Level) -> bool:
     fastest = float((level.rows.floats("ios_per_s") / level.rows.floats("busy")).max())
     return bool(1000 / fastest > sane_limit_ms(series, level.size_kb))
 
+
+_FOLLOWS = "it did more in some samples than in others, in the same time for each: slow, yet not full"
 
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"
 

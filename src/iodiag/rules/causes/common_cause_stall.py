@@ -236,6 +236,7 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 RULE = Rule(
     id="common-cause-stall",
     explains=(*SYMPTOMS_AND_SATURATION, "hung-io", "backlog-drift"),
+    replaces=("util-false-alarm",),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(

@@ -356,7 +356,8 @@ def _is_timed(rows: Table) -> bool:
 RULE = Rule(
     id="hung-io",
     explains=("symptom",),
-    replaces=("true-saturation", "approaching-saturation"),
+    # where a device stood still, nobody is misled by how busy it is
+    replaces=("true-saturation", "approaching-saturation", "util-false-alarm"),
     title="The device completed no request for a while",
     why="Everything that needed it stood still.",
     remedy=(

@@ -1,7 +1,8 @@
 """Operations on an NFS mount wait: for the server or the way to it, on the client, or for losses.
 
 What it detects: per mount and direction of nfsiostat, in samples with at least 10 operations: a round trip
-(avg RTT) at 10 times its own calm samples of like size, or at 200 ms and more; a wait on the client (avg
+(avg RTT) at 10 times its own calm samples of like size, or at 200 ms and more, or that took half as long
+until a moment, at no lower rate (a notice); a wait on the client (avg
 exe less avg RTT) as long as the round trip; and 1 % and more of operations that were sent again. Of sar -n
 NFS, which counts the calls of all mounts, only the last.
 
@@ -29,6 +30,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
@@ -44,6 +46,8 @@ _STEPS = 4
 _CERTAIN_OPERATIONS = 100.0
 _FEWEST_CALM = 2
 _FELT_MS = 20.0
+_STEP, _STEP_SAMPLES, _SAME_RATE = 2.0, 5, 1.1
+"""Times the round trip before a step, in so many samples of each side; times the rate that is no more."""
 _LEAST_MOUNTED_S = 3600
 """An average since the mount is taken as one of an hour at least."""
 _WAYS = ("read", "write")
@@ -161,11 +165,13 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits, *, is_average: boo
         is_used |= is_stuck & (operations * _LEAST_MOUNTED_S >= limits.operations)
     if not is_used.any() or np.isnan(trip[is_used]).all():
         return
-    usual = _usual(rows.floats(f"{way}_request_size_kb"), trip, is_used)
+    size = rows.floats(f"{way}_request_size_kb")
+    usual = _usual(size, trip, is_used)
     again, sent_again = (
         np.nan_to_num(rows.floats(f"{way}_{name}")) for name in ("retransmitted_pct", "retransmissions")
     )
     slow = (trip >= limits.ratio * usual) & (trip >= _FELT_MS) | (trip >= limits.slow_ms)
+    slow |= _is_after_step(trip, size, operations, is_used)
     lossy = is_used & (again >= limits.sent_again)
     places: dict[Place, Mask] = {
         "network": lossy & (sent_again[lossy].sum() >= limits.losses),
@@ -214,6 +220,22 @@ def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
     return usual
 
 
+def _is_after_step(trip: Floats, size: Floats, operations: Floats, is_used: Mask) -> Mask:
+    """The samples since a moment from which the round trip lasts twice as long, and more is not asked for."""
+    result = np.zeros(len(trip), dtype=np.bool_)
+    at = np.flatnonzero(is_used & (trip > 0))
+    if len(at) < 2 * _STEP_SAMPLES:
+        return result
+    place = split(np.log(trip[at]), _STEP_SAMPLES)
+    before, after = at[:place], at[place:]
+    is_slower = median(trip[after]) >= max(_STEP * median(trip[before]), _FELT_MS)
+    is_apart = np.quantile(trip[after], 0.25) > np.quantile(trip[before], 0.75)
+    is_more = median(operations[after]) > _SAME_RATE * median(operations[before])
+    is_larger = median(size[after]) > _LIKE_SIZE * median(size[before])
+    result[after] = is_slower and is_apart and not (is_more or is_larger)
+    return result
+
+
 def _finding(wait: _Wait, limits: Limits) -> Finding:
     is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
@@ -234,6 +256,8 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     }
     # one odd sample among many is a notice
     is_lasting = len(wait.rows) >= limits.share / 100 * wait.of
+    is_far = wait.round_trip_ms >= np.fmin(limits.ratio * wait.usual_ms, limits.slow_ms)
+    is_lasting &= wait.place != "server" or bool(is_far)
     sure: Confidence = "high" if wait.operations >= _CERTAIN_OPERATIONS else "medium"
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
