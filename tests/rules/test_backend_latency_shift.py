@@ -41,6 +41,19 @@ def test_a_lasting_step_at_the_same_demand_fires(report_of):
 
 
 @pytest.mark.parametrize(
+    ("reads", "is_apart"), [(3.2, True), (6.0, False)], ids=["of writes alone", "of both alike"]
+)
+def test_a_step_of_one_direction_is_told_of_it(report_of, reads, is_apart):
+    def row(read, write):
+        rates = {"r/s": 60.0, "rkB/s": 480.0, "w/s": 50.0, "wkB/s": 200.0, "%util": 30.0}
+        return rates | {"r_await": read, "w_await": write, "aqu-sz": (60 * read + 50 * write) / 1000}
+
+    finding = only(report_of(capture(row(2.6, 2.0), row(reads, 6.0)), rules=[RULE]))
+    told = "reads 2.60 and 3.20 ms, writes 2 and 6 ms"
+    assert (told in finding.summary) == is_apart
+
+
+@pytest.mark.parametrize(
     ("after", "cpu"),
     [
         (load(15.0, 1066.0, 16.0), None),

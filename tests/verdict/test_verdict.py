@@ -958,6 +958,16 @@ def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
     assert "say nothing about the present" not in report.headline
 
 
+def test_averages_of_runs_in_which_a_disk_was_full_are_open():
+    head = "Average:  DEV  tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz  await  svctm  %util\n"
+    calm = "  83.00     96.00  46000.00    555.37      1.00     12.00      9.90     82.00"
+    full = " 280.00     70.00 364000.00   1300.25    130.00    464.00      3.45     96.00"
+    report = report_of("".join(f"{head}Average:          sda    {row}\n\n" for row in (calm, full)))
+    assert (report.verdict.state, report.verdict.severity) == ("open", "notice")
+    assert "sda is saturated" in report.headline
+    assert "in 1 of 2 averages" in report.headline
+
+
 def test_rows_since_boot_are_no_samples():
     since_boot = iostat([{"sda": CALM}]).split("11/20/26 13:00:01")[0]
     (device,) = report_of(since_boot, since_boot.replace("0.50", "0.90")).states

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from iodiag.analysis.host.measured_latencies import evidence_of
-from iodiag.analysis.measure.evidence import AVERAGED, ONLY_SAMPLE, best_matching_lines
+from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
@@ -105,9 +105,8 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     # what needs no table is from logs and reports of devices, which are no averages
     if used and view.average_only & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"
-        # an average is no sample of now, and no sentence may call it one
-        summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)
-        said = tuple(replace(e, text=e.text.replace(ONLY_SAMPLE, AVERAGED)) for e in finding.evidence)
+        summary = of_averages(finding.summary)
+        said = tuple(replace(e, text=of_averages(e.text)) for e in finding.evidence)
         finding = replace(finding, confidence="low", severity=severity, samples=None)
         finding = replace(finding, summary=summary, evidence=said)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):

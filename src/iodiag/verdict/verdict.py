@@ -132,7 +132,11 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if elsewhere and not slow:
         begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
         return _about(elsewhere[0], "elsewhere"), _after_colon(begins, elsewhere[0])
-    averaged = {view.host for view in views if "disk" in view.average_only and not view.facts}
+    averaged = {
+        view.host
+        for view in views
+        if "disk" in view.average_only and not view.facts and len(view.since_boot.get("disk", ()))
+    }
     noted = [
         f
         for f in findings

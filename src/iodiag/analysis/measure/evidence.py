@@ -82,12 +82,19 @@ _ONE = re.compile(
 )
 
 
-ONLY_SAMPLE, AVERAGED = "in the only sample", "as an average since boot or over a run"
+ONLY_SAMPLE = "in the only sample"
+_OF_SAMPLES = re.compile(r"(in \d[\d,]* of \d[\d,]*) samples")
 
 
 def in_samples(samples: int, count: str = "count", of: str = "samples") -> str:
     """How often something was seen, as a part of a template with the names of both counts."""
     return ONLY_SAMPLE if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
+
+
+def of_averages(text: str) -> str:
+    """A sentence on averages, which are no samples of now, and must not be called so."""
+    text = text.replace(ONLY_SAMPLE, "as an average since boot or over a run")
+    return _OF_SAMPLES.sub(r"\1 averages", text)
 
 
 class _Clause(NamedTuple):

@@ -60,14 +60,17 @@ def mean_wait_per_kb(samples: Table, way: str) -> float:
 
 
 def ways_of_both(one: Table, other: Table) -> tuple[str, dict[str, float]]:
-    """What a sentence adds to two mean latencies where reads and writes are APART: those of each."""
+    """What a sentence adds to two mean latencies where reads and writes, or their growths, are APART."""
     found = {
         f"{way}_{place}": weighted.mean(rows, f"{way}_await_ms")
         for way in DIRECTIONS
         for place, rows in (("one", one), ("other", other))
     }
     pairs = [[found[f"{way}_{place}"] for way in DIRECTIONS] for place in ("one", "other")]
-    if not all(min(pair) > 0 for pair in pairs) or all(max(pair) < APART * min(pair) for pair in pairs):
+    if not all(min(pair) > 0 for pair in pairs):
+        return "", {}
+    growths = [after / before for before, after in zip(*pairs, strict=True)]
+    if all(max(pair) < APART * min(pair) for pair in (*pairs, growths)):
         return "", {}
     return "; reads {read_one} and {read_other} ms, writes {write_one} and {write_other} ms", found
 
