@@ -118,19 +118,6 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     return text + busy, values
 
 
-def replaced_ms(rows: Table) -> float:
-    """The latency of all requests as it is printed, in ms, where those of reads and writes make it far from
-    true in most samples; else NaN."""
-    printed, latency = rows.floats("doubtful_await_ms"), rows.floats("latency_ms")
-    is_far = np.fmax(printed, latency) >= FAR * np.fmin(printed, latency)
-    is_far &= np.isfinite(printed)
-    return float(printed[is_far].mean()) if 2 * is_far.sum() > len(rows) else math.nan
-
-
-FAR = 2.0
-"""Times that a printed latency is from the true one where a reader would be misled."""
-
-
 def is_little(state: State) -> bool:
     """Whether rate times latency is about what is in flight: else its counter holds others as well."""
     return not abs(state.held - state.depth) > LITTLE * max(state.held, state.depth) + 0.01
@@ -175,6 +162,19 @@ def is_untimed(state: State) -> bool:
     """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
     is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
     return bool(is_nothing and state.rate > 0)
+
+
+def replaced_ms(rows: Table) -> float:
+    """The latency of all requests as it is printed, in ms, where those of reads and writes make it far from
+    true in most samples; else NaN."""
+    printed, latency = rows.floats("doubtful_await_ms"), rows.floats("latency_ms")
+    is_far = np.fmax(printed, latency) >= FAR * np.fmin(printed, latency)
+    is_far &= np.isfinite(printed)
+    return float(printed[is_far].mean()) if 2 * is_far.sum() > len(rows) else math.nan
+
+
+FAR = 2.0
+"""Times that a printed latency is from the true one where a reader would be misled."""
 
 
 def _known(number: float) -> float | None:
