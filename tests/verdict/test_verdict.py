@@ -1022,6 +1022,17 @@ def test_rows_since_boot_are_no_samples():
     assert "samples" not in device.text
 
 
+def test_lines_of_context_are_not_left_out_of_how_many_there_are():
+    text = "nas:/export mounted on /data:\n\n  ops/s  rpc bklog\n 17.417  0.000\n\n"
+    text += "read:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)\n 9.417  64.000\n"
+    text += (
+        "write:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)\n 8.0 64.0 8.0 0 (0.0%) 1.0 1.1\n"
+    )
+    report = report_of(text)
+    assert "1 of 3 lines of numbers could not be read" in report.headline
+    assert "1 line of numbers of `" in report.to_markdown()
+
+
 def test_an_input_that_is_cut_off_is_not_healthy():
     text = iostat([{"sda": CALM}] * 30).encode()
     whole = gzip.compress(text)
