@@ -244,6 +244,26 @@ def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run,
         assert "class unknown; judged as a spinning disk" in text
 
 
+SILENT = {"r/s": 0.0, "w/s": 0.0, "aqu-sz": 0.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("after", "is_full"),
+    [
+        pytest.param([load(300, 90)] * 2, False, id="what was left of it"),
+        pytest.param([load(300, 90)] * 6, True, id="for longer than it stood still"),
+        pytest.param([load(900, 90)] * 2, True, id="more than it usually does"),
+    ],
+)
+def test_what_a_standstill_left_makes_no_device_full(run, after, is_full):
+    calm = [load(100, 5)] * 12
+    report = run(
+        iostat([{"sda": row} for row in (*calm, *[SILENT] * 4, *after, *calm)]), lsblk(("sda", True))
+    )
+    assert bool(found(report)) == is_full
+    assert any("a standstill had left" in o.reason for o in report.outcomes) == (not is_full)
+
+
 RATES = (210, 260, 235, 280, 225, 250)
 
 

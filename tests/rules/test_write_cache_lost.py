@@ -42,7 +42,7 @@ def test_writes_that_step_up_alone_are_a_lost_cache(report_of, count, sure):
 @pytest.mark.parametrize(
     "after",
     [
-        disk(write=4),
+        disk(write=2.5),
         disk(write=14, read=60),
         disk(write=14, writes=120),
         disk(write=14, size=64),
@@ -64,6 +64,12 @@ def test_what_else_makes_writes_slow_does_not(report_of, after):
     report = report_of(capture(after), rules=[RULE])
     assert not found(report)
     assert status(report) == {"clear"}
+
+
+@pytest.mark.parametrize(("write", "severity"), [(4, "notice"), (5, "notice"), (7, "warning")])
+def test_a_step_that_is_less_is_noted(report_of, write, severity):
+    (finding,) = found(report_of(capture(disk(write=write), before=disk(write=1.1)), rules=[RULE]))
+    assert finding.severity == severity
 
 
 def test_reads_may_wait_behind_the_slower_writes(report_of):

@@ -103,7 +103,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
     def odd(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
-        is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
+        rows = in_order(saturated) if saturated else series.samples[:0]
+        if len(rows) and _is_left_over(series, rows):
+            return RULE.undetermined(_LEFT_OVER, series.name)
+        is_odd = len(rows) > 0 and _is_odd(series, rows, limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
 
     for found in with_verdict(
@@ -119,6 +122,28 @@ def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     return bool(is_busy) and is_passing(series, rows, limits)
 
 
+def _is_left_over(series: DeviceSeries, rows: Table) -> bool:
+    """Whether it was full only where it worked off what a standstill that lasted for as long had left.
+
+    Over the standstill and those samples it did no more then than in others.
+    """
+    is_still, rates = stalled(series.samples), series.samples.floats("ios_per_s")
+    places = np.flatnonzero(np.isin(series.samples["sample"], rows["sample"]))
+    calm = rates[~is_still & ~np.isin(np.arange(len(rates)), places) & (rates > 0)]
+    if len(calm) <= is_still.sum() + len(places):
+        return False  # a device that hardly does anything else is not calm at other times
+    for place in places.tolist():
+        last = place - 1 - int(np.argmax(is_still[:place][::-1])) if is_still[:place].any() else -1
+        lasted = int(np.argmin(np.append(is_still[: last + 1][::-1], False)))
+        did = rates[last + 1 - lasted : place + 1].mean()
+        if place - last > lasted or not did <= NO_MORE * median(calm):
+            return False
+    return True
+
+
+NO_MORE = 1.5
+"""Times its usual rate that a device did over a standstill and what followed, where no flood caused it."""
+_LEFT_OVER = "it had a queue where it worked off what a standstill had left, and nowhere else"
 _STILL = (
     "{device} completed no request in {still} of {samples} samples, for up to {longest:.0f} s at a time, "
     "{still_util:.0f} % busy"

@@ -1,9 +1,10 @@
 """Writes became several times slower at one moment while reads and the load stayed as they were.
 
 What it detects: the latency of writes steps up at least fivefold and stays there, at an equal rate and size
-of writes, while reads take as long as before. Or the controller's tool states it: writes go through though
-they are configured to be cached, or its battery has failed or learns. Where only the time that requests of
-each direction waited is stored (binary files of sadc), waiting per kB written stands for the latency.
+of writes, while reads take as long as before; from threefold on it is noted. Or the controller's tool states
+it: writes go through though they are configured to be cached, or its battery has failed or learns. Where only
+the time that requests of each direction waited is stored (binary files of sadc), waiting per kB written
+stands for the latency.
 
 Why it matters: a write cache that acknowledged writes at once is off: a controller's battery is dead or in
 its learn cycle (every 30 or 90 days), a capacitor has failed, or somebody set the cache to write-through.
@@ -256,9 +257,12 @@ def _finding(
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
+    is_large = step.slower >= limits.warned
+    points = min(points, 2) if series.is_stacked else points
+    sure = confidence(points, at_most="high" if is_large else "medium")
     return RULE.finding(
-        severity="warning",
-        confidence="high" if facts else confidence(min(points, 2) if series.is_stacked else points),
+        severity="warning" if is_large or facts else "notice",
+        confidence="high" if facts else sure,
         **device_fields(after, series.name, *below),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
         evidence=(*_evidence(series, step, values, was_cached), *map(cite_fact, facts)),
@@ -314,7 +318,10 @@ RULE = Rule(
     ),
     thresholds={
         "slower": Threshold(
-            5, "x", "latency of writes after over before", "a cache answers in 0.1 to 1 ms, a disk in 5 to 15"
+            3, "x", "latency of writes after over before", "judgement: a cache behind a slow path, or a queue"
+        ),
+        "warned": Threshold(
+            5, "x", "the same of which is warned", "a cache answers in 0.1 to 1 ms, a disk in 5 to 15"
         ),
         "same": Threshold(25, "%", "change of rate, size and the latency of reads", "judgement"),
         "requests": Threshold(
