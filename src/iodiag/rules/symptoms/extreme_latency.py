@@ -300,19 +300,23 @@ def _flushing(samples: Table) -> Floats:
 
 
 def _in_line(samples: Table, least_busy: float = LEAST_BUSY) -> Floats:
-    """Requests in line before one, at most: those in flight while busy, no more than were counted.
+    """Requests in line before one, at most: those in flight while busy, no more than were counted, or one.
 
-    Where util misses time, the quotient of depth and util is larger than all requests of the sample. Below
-    `least_busy` the mean in flight stands for it.
+    Where util misses time, the quotient of depth and util is larger than all requests of the sample.
     """
+    depth, at_once = _in_flight(samples, least_busy)
+    lengths = samples.floats("interval_s")
+    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
+    return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
+
+
+def _in_flight(samples: Table, least_busy: float = LEAST_BUSY) -> tuple[Floats, Floats]:
+    """Requests in flight on the mean, and while busy; below `least_busy` the mean stands for these."""
     depth, util = samples.floats("depth"), samples.floats("util")
     by_latency = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
     depth = np.where(np.isnan(depth), by_latency, depth)
     is_usable = (util >= least_busy) & (util > 0) & np.asarray(samples["is_util_trusted"])
-    at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
-    lengths = samples.floats("interval_s")
-    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
-    return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
+    return depth, np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
 
 
 def _finding(
@@ -342,9 +346,9 @@ def _finding(
         **device_fields(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (float(worst['count']) > 1)}"
-            "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "
+            "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
-            + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
+            + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(worst)}.")
             + (_SLOW if is_dead else "")
             + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
@@ -355,6 +359,14 @@ def _finding(
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+def _ahead(worst: Values) -> str:
+    """What the limit is for: the requests in flight, one alone, or no more than can have been in line."""
+    in_line, in_flight = float(worst["in_line"]), float(worst["in_flight"])
+    if in_line <= _ABOVE * in_flight and in_flight <= _ABOVE * in_line:
+        return "that"
+    return "one alone" if in_line == 1 else "the {in_line:.1f} that can have been in line"
 
 
 def _carried(disk: DeviceSeries, rows: Table) -> str:
@@ -407,6 +419,9 @@ def _worst(series: DeviceSeries, rows: Table, limits: Limits) -> Values:
 def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[Values]:
     """The worst sample, by all requests and by direction, each of those samples that its mask has."""
     in_line, flushing = _in_line(rows), _flushing(rows)
+    means, at_once = _in_flight(rows)
+    is_deeper = at_once > _ABOVE * np.fmax(means, 1.0)
+    in_flight = np.where(is_deeper, at_once, means)
     for (plural, latency, size, rate), is_own in zip(WAYS, masks, strict=True):
         data = np.where(is_own, rows.floats(latency), np.nan)
         if np.isnan(data).all():
@@ -429,7 +444,8 @@ def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[
             "depth": printed if is_told else per_s * float(data[at]) / 1000,
             "made": " with" if is_told else "; rate times latency makes",
             "in_line": float(in_line[at]),
-            "busy": " while busy" * bool(in_line[at] > _ABOVE * max(depth, 1.0)),
+            "in_flight": float(in_flight[at]),
+            "busy": " while busy" * bool(is_deeper[at]),
             "slowest": slowest,
             "sane": float(in_line[at] * slowest + flushing[at]),
             "class": class_of(series),
