@@ -900,3 +900,12 @@ def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read
     cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
     (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("reads", "severity"), [(0.0, "notice"), (1.0, "warning")], ids=["writes", "reads"])
+def test_one_report_without_cpu_time_shows_that_nobody_waits_for_writes(run, reads, severity):
+    text = iostat(
+        [{"sda": load(126, 120, size=14, reads=reads)}], {"%system": 98.0, "%iowait": 1.1, "%idle": 0.9}
+    )
+    (finding,) = found(run(text))
+    assert finding.severity == severity
