@@ -501,3 +501,19 @@ def test_what_was_in_flight_is_told_as_measured_not_as_the_limit_allows(report_o
     rows = "Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsdb 0.00 1.50 0.00 8.00 670.00 1.01 14.00\n\n"
     summary = only(report_of(banner() + rows, rules=[RULE])).summary
     assert "with 7.21 in flight while busy" in summary
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (load(0.3, 300, size=6, reads=0, depth=0.09, util=3.4), "notice"),
+        (load(0.3, 300, size=6, reads=0.5, depth=0.09, util=3.4), "warning"),
+        (load(0.07, 1300, size=6, reads=0, depth=0.09, util=3.4), "warning"),
+        (load(0.5, 300, size=6, reads=0, depth=0.15, util=4.5), "warning"),
+    ],
+    ids=["a trickle of writes", "reads", "seconds", "more in flight"],
+)
+def test_late_writes_that_are_hardly_ever_in_flight_are_a_notice(report_of, row, severity):
+    finding = found(report_of, [row] * 300)
+    assert finding.severity == severity
+    assert ("lsblk -o NAME,TRAN,ROTA,MODEL" in finding.confirm) is (severity == "notice")

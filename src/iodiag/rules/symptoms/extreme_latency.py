@@ -22,7 +22,8 @@ throttled-above-device name it. A write that comes with cache flushes takes as l
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
 where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
-report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is
+report of unknown length, are a notice, and so are writes alone, below a second, of which less than 0.1 are in
+flight while nobody is seen to wait; below 5 % busy a deep queue while busy that explains the latency is
 a burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
 load explains what it takes, unless nobody is seen to wait.
 
@@ -40,7 +41,14 @@ from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
+from iodiag.analysis.host.who_waits import (
+    NEVER_IDLE,
+    NOBODY,
+    SECONDS_MS,
+    blocked,
+    hardly_answers,
+    is_waited_for,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import device_fields
@@ -337,7 +345,9 @@ def _finding(
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
     is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
-    severity: Severity = "notice" if is_free or _is_moment(series, rows, requests, limits) else "warning"
+    is_little = _is_little(view, rows)
+    is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
+    severity: Severity = "notice" if is_harmless else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
@@ -356,6 +366,7 @@ def _finding(
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(series, rows, values), *reported(view, named)),
+        confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
@@ -389,6 +400,20 @@ def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limit
     is_short = len(rows) < limits.share / 100 * len(series.loaded)
     is_short &= bool(rows.floats("latency_ms").max() < limits.seconds_ms)
     return bool((is_lone or is_short) and requests < limits.moment)
+
+
+def _is_little(view: View, rows: Table) -> bool:
+    """Whether writes alone, less than a second each, are in flight for a tenth of the time at the most.
+
+    And no task is seen to wait. Card readers and sticks take as long for each, and hold nobody up for more.
+    """
+    is_little = (rows.floats("depth") < _TRICKLE) & (rows.floats("latency_ms") < SECONDS_MS)
+    is_little &= rows.floats("reads_per_s") == 0
+    return bool(is_little.all() and not is_waited_for(view, rows).any())
+
+
+_TRICKLE = 0.1
+"""Requests in flight on the mean, in every sample, that hold up one writer for a tenth of its time."""
 
 
 def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
