@@ -129,6 +129,30 @@ def test_a_capture_without_times_is_not_called_undated():
     )
 
 
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        (["23:50:01 00:00:01 00:10:01"], "23:50:01 to 00:10:01, no date"),
+        (["09:10:01"], "09:10:01, no date"),
+        (["09:10:01 09:20:01", "07:10:01 07:20:01"], "07:10:01 to 09:20:01, no date"),
+        (["09:10:01 09:20:01", "23:50:01 00:00:01"], "no clock times with a date"),
+    ],
+    ids=["past midnight", "one", "two runs", "two, one past midnight"],
+)
+def test_the_times_of_day_are_told_where_there_is_no_date(runs, told):
+    header = "DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await     %util"
+    row = "dev252-8    360.63   1739.05   1139.02      7.98     52.81    146.31     33.01"
+    blocks = [
+        f"$ sar -d\n{clocks[:8]} {header}\n" + "".join(f"{clock} {row}\n" for clock in clocks.split())
+        for clocks in runs
+    ]
+    page = analyzed_text("\n".join(blocks)).to_markdown(full=True)
+    assert page.splitlines()[0].endswith(f", {told}")
+    # what iodiag wrote itself is no capture
+    with pytest.raises(iodiag.IodiagError, match="is a report that iodiag wrote"):
+        iodiag.read(io.BytesIO(page.encode()))
+
+
 def test_only_thresholds_that_were_changed_are_listed():
     report = raid5_report()
     assert "hreshold" not in report.to_markdown(full=True)

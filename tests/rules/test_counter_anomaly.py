@@ -275,3 +275,31 @@ def test_a_latency_of_all_a_tenth_of_a_millisecond_below_both_ways_is_told_of_av
     assert any(
         "all requests take 0.13 ms where reads take 4.73 ms and writes 0.24 ms" in text for text in told
     )
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_told"), [(130.07, True), (330.07, False)], ids=["merged", "before merging"]
+)
+def test_partitions_that_wait_for_longer_than_their_disk_since_boot(report_of, rate, is_told):
+    """The disk holds their time: 220.1 requests of 7 ms and 260.3 of 10 ms in its 500.2 are 8.28 ms each."""
+    text = banner() + HEAD.replace("kB/s", "sec/s")
+    rows = (("sdc", 300.11, 200.13, 2.0), ("sdc1", rate, 90.03, 7.0), ("sdc2", 160.19, 100.13, 10.0))
+    for name, reads, writes, wait in rows:
+        ios = reads + writes
+        text += f"{name} 5.03 9.01 {reads} {writes} {16 * reads:.2f} {16 * writes:.2f} 16.00 "
+        text += f"{ios * wait / 1000:.2f} {wait:.2f} 1.00 {ios / 10:.2f}\n"
+    report = report_of(text)
+    assert (
+        "2 ms a request are printed where its partitions make at least 8.28 ms" in said(report)
+    ) == is_told
+    (state,) = (one.text for one in report.states if one.device == "sdc")
+    assert ("8.28 ms each (await is printed as 2 ms)" in state) == is_told
+    assert [f.severity for f in found(report)] == ["notice"] * is_told
+
+
+def test_a_printed_latency_that_reads_and_writes_make_far_from_true_is_a_notice(report_of):
+    head = HEAD.replace("await svctm", "await r_await w_await svctm")
+    row = "sdd 0.00 1.00 70.00 30.00 9000.00 3000.00 240.00 0.05 0.50 18.00 25.00 4.00 40.00\n"
+    report = report_of(head + row)
+    assert [f.severity for f in found(report)] == ["notice"]
+    assert "20.10 ms each (await is printed as 0.5 ms)" in report.headline

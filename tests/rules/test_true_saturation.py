@@ -798,6 +798,23 @@ def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, c
     assert (report.verdict.state == "unknown") == (count == 1)
 
 
+@pytest.mark.parametrize(
+    ("read_kb", "iowait", "severity"),
+    [(9000.0, 60, "critical"), (900.0, 60, "warning"), (9000.0, 40, "warning")],
+    ids=["reads", "a flush", "one task waits"],
+)
+def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read_kb, iowait, severity):
+    """Reads and writes are counted together: their kB are not."""
+    row = {"tps": 900, "rkB/s": read_kb, "wkB/s": 18000 - read_kb, "areq-sz": 20, "aqu-sz": 1400}
+    disk = sar_d([{"sda": row | {"await": 1555, "%util": 98}}] * 4)
+    cpu = "".join(
+        f"13:00:{2 * n:02d} all 10.00 0.00 3.00 {iowait}.00 0.00 {87 - iowait}.00\n" for n in (1, 2, 3, 4)
+    )
+    cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
+    (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
+    assert finding.severity == severity
+
+
 def pidstat(*processes):
     """`pidstat -d`: kB/s that each process writes in one second."""
     text = "13:00:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
@@ -883,23 +900,6 @@ def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges
     assert ("pages of 4.0 kB: memory is written back" in finding.summary) is is_told
     assert (finding.remedy[0].startswith("Where these are buffered writes")) is is_told
     assert (finding.confirm[0] == "pidstat -d 1 10") is is_told
-
-
-@pytest.mark.parametrize(
-    ("read_kb", "iowait", "severity"),
-    [(9000.0, 60, "critical"), (900.0, 60, "warning"), (9000.0, 40, "warning")],
-    ids=["reads", "a flush", "one task waits"],
-)
-def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read_kb, iowait, severity):
-    """Reads and writes are counted together: their kB are not."""
-    row = {"tps": 900, "rkB/s": read_kb, "wkB/s": 18000 - read_kb, "areq-sz": 20, "aqu-sz": 1400}
-    disk = sar_d([{"sda": row | {"await": 1555, "%util": 98}}] * 4)
-    cpu = "".join(
-        f"13:00:{2 * n:02d} all 10.00 0.00 3.00 {iowait}.00 0.00 {87 - iowait}.00\n" for n in (1, 2, 3, 4)
-    )
-    cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
-    (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
-    assert finding.severity == severity
 
 
 @pytest.mark.parametrize(("reads", "severity"), [(0.0, "notice"), (1.0, "warning")], ids=["writes", "reads"])

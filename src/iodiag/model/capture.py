@@ -168,7 +168,8 @@ def filled(template: str, values: Mapping[str, float | str]) -> str:
 class Section:
     """One capture or context block inside an input: a row of the report's list of sources.
 
-    `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both.
+    `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both. `clocks` are the
+    first and the last time of day, as `02:50:02 to 03:50:01`, where no date is known.
     """
 
     source: str = field(metadata={"json_key": "name"})
@@ -184,6 +185,7 @@ class Section:
     is_context: bool = False
     first_line: int = 0
     utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
+    clocks: str | None = field(default=None, metadata={"json_omit_none": True})
 
 
 @dataclass(frozen=True)

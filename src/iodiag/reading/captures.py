@@ -22,7 +22,8 @@ from iodiag.table.table import Table
 _HEAD = 4096
 _WRITTEN = re.compile(
     rb"^(?:# |<title>)(?:Storage before and after: |(?:Storage|Fleet) report: "
-    rb"(?=[^\n]*(?:\d{4}-\d\d-\d\d|undated|no clock|\d hosts?)))",  # a title of somebody's has no such end
+    # a title of somebody's has no such end
+    rb"(?=[^\n]*(?:\d{4}-\d\d-\d\d|undated|no clock|no date|\d hosts?)))",
     re.MULTILINE,
 )
 _ENDS = b"</html>"

@@ -451,7 +451,7 @@ def sources(report: Report) -> TextTable:
                 (wording.name(section.host),) if section.host else (),
                 wording.prose(section.kernel or ""),
                 (Span(wording.count(section.cpus)),) if section.cpus else (),
-                (Span(when or ("" if section.is_context else "no date with a time")),),
+                (Span(when or section.clocks or ("" if section.is_context else "no date with a time")),),
                 (Span(reports),) if reports else (),
                 (Span(wording.count(section.rows)),),
             )

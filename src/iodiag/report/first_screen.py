@@ -73,7 +73,19 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or "no clock times with a date"
+    return wording.time_span(*covered(report), report.timezone) or _undated(report)
+
+
+def _undated(report: Report) -> str:
+    """The times of day that no date goes with, of several captures the earliest and the latest."""
+    spans = [section.clocks.split(" to ") for section in _sections(report) if section.clocks]
+    if len(spans) == 1:
+        ends = spans[0]
+    elif spans and all(span[0] <= span[-1] for span in spans):
+        ends = [min(span[0] for span in spans), max(span[-1] for span in spans)]
+    else:
+        return "no clock times with a date"
+    return f"{' to '.join(dict.fromkeys(ends))}, no date"
 
 
 def covered(report: Report) -> Covered:

@@ -642,7 +642,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
         text, values = _moved(views)
-        if not {"flat", "stalled"} & values.keys():
+        if not _may_be_held(values):
             meanwhile = f" while {say(text, values)}" if text else ""
             unseen = "though asynchronous I/O would not show"
             return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
@@ -795,7 +795,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     text, values = _moved(views)
     also = f"; {say(text, values)}" if text else ""
-    if calm := next((said for view in views if (said := nobody_waits(view))), ""):
+    calm = next((said for view in views if (said := nobody_waits(view))), "")
+    if calm and not _may_be_held(values):
         return f"{calm}; {_of_all_disks(views)}{also}"
     for view in views:
         if view.left_out is not None and len(view.left_out):
@@ -819,6 +820,11 @@ def _host_clause(views: Sequence[View]) -> str:
             values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
             return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
     return ""
+
+
+def _may_be_held(moved: Values) -> bool:
+    """Whether what is moved is at a ceiling, or stalls: who asks without waiting is held as well then."""
+    return bool({"flat", "stalled"} & moved.keys())
 
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:

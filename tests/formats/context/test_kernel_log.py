@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pandas as pd
 import pytest
@@ -448,6 +449,17 @@ def test_anonymized_events_hold_no_names(tmp_path):
         done = program(*command, "--anonymize", place)
         assert done.returncode == 0
         assert b"secret" not in done.stdout
+
+
+def test_the_journal_as_json_is_read_as_its_text(tmp_path):
+    message = {"_TRANSPORT": "kernel", "_HOSTNAME": "box", "PRIORITY": "3", "MESSAGE": ERROR}
+    lines = [{"__REALTIME_TIMESTAMP": f"17636436{second}000000", **message} for second in (16, 17)]
+    place = tmp_path / "journal.json"
+    place.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    table = iodiag.read(place).tables["events"]
+    assert [str(time) for time in table["time"]] == ["2025-11-20 13:00:16+00:00", "2025-11-20 13:00:17+00:00"]
+    assert set(table["host"]) == {"box"}
+    assert table["line"].tolist() == [1, 2]
 
 
 def test_a_log_among_the_inputs_of_a_fleet_makes_no_days(tmp_path):

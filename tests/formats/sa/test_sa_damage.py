@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -239,3 +240,11 @@ def test_old_files_name_no_more_than_new_ones(magic: int) -> None:
 def test_zeros_behind_the_last_record_cost_nothing() -> None:
     whole = w.SaFile(BOTH, [both(n) for n in range(4)]).write()
     assert len(read(whole + bytes(4097)).tables["disk"]) == 3
+
+
+def test_an_uptime_that_goes_on_longer_than_the_clock_is_said() -> None:
+    records = [both(number) for number in range(4)]
+    assert not read(w.SaFile(BOTH, records).write()).notes
+    records[2:] = [replace(each, uptime=each.uptime + 2**24) for each in records[2:]]
+    (note,) = read(w.SaFile(BOTH, records).write()).notes
+    assert "the uptime went on by 167782 s and the clock by 10 s" in note.reason

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import View
 from iodiag.model.report import StateSummary
+from iodiag.table.table import Table
 
 
 def state_summaries(view: View) -> list[StateSummary]:
@@ -120,6 +123,8 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     text += in_flight
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
+        if (printed := replaced_ms(state.rows)) >= 0:
+            text, values["printed"] = text + " (await is printed as {printed:ms})", printed
     return text + busy, values
 
 
@@ -171,6 +176,19 @@ def is_untimed(state: State) -> bool:
     """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
     is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
     return bool(is_nothing and state.rate > 0)
+
+
+def replaced_ms(rows: Table) -> float:
+    """The latency of all requests as it is printed, in ms, where those of reads and writes make it far from
+    true in most samples; else NaN."""
+    printed, latency = rows.floats("doubtful_await_ms"), rows.floats("latency_ms")
+    is_far = np.fmax(printed, latency) >= FAR * np.fmin(printed, latency)
+    is_far &= np.isfinite(printed)
+    return float(printed[is_far].mean()) if 2 * is_far.sum() > len(rows) else math.nan
+
+
+FAR = 2.0
+"""Times that a printed latency is from the true one where a reader would be misled."""
 
 
 def _known(number: float) -> float | None:

@@ -16,6 +16,7 @@ from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.printed_digits import with_half_digit
 from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
+from iodiag.analysis.view.wrapped_time import with_time_of_parts
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS
 from iodiag.model.topology import DeviceTopology, merge
@@ -133,6 +134,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
     if "disk" in tables:
         disk = with_half_digit(_without_groups(tables["disk"]), sources)
         disk, topology = _with_inferred(disk, topology)
+        disk = with_time_of_parts(disk) if "disk" in average_only else disk
         tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection)
     banner = [section for section in inputs.sections if not section.is_context]
     return View(

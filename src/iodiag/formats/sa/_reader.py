@@ -23,6 +23,8 @@ from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
+_LEAST_APART_S = 60.0
+
 _DISK = 11
 """The number of the activity that has a row per disk."""
 
@@ -38,11 +40,27 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
         remarks += refused
         if len(segment) < 2:
             continue
+        remarks += _clocks_apart(header, segment)
         yield from tables
         yield _section(source, header, segment, sum(len(table.rows) for table in tables), whole.zone_s)
     yield from _skipped(source, header)
     for remark in remarks:
         yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
+
+
+def _clocks_apart(header: SaHeader, segment: Segment) -> list[Remark]:
+    """What to say of the first samples that are of another length by the uptime than by the clock."""
+    passed, shown = intervals(header, segment), np.diff(segment.time.astype(np.float64))
+    slack = np.maximum(passed, shown) / 2 + _LEAST_APART_S
+    apart = np.flatnonzero(np.abs(passed - shown) > slack)
+    if not len(apart):
+        return []
+    first = int(apart[0])
+    reason = (
+        f"the uptime went on by {passed[first]:.0f} s and the clock by {shown[first]:.0f} s: the clock was "
+        f"set, or one of them is damaged; rates are by the uptime (samples: {len(apart)})"
+    )
+    return [Remark(int(segment.offset[first + 1]), reason)]
 
 
 def _without_samples(name: str, header: SaHeader, remarks: Sequence[Remark]) -> FormatError:

@@ -94,7 +94,17 @@ def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) 
         reports=int(timing.report[here].max()) + 1,
         rows=here.stop - here.start,
         first_line=int(found.text.numbers[rows.lines[here].min()]),
+        clocks=None if rows.layout.clock == "none" else _undated(timing, here),
     )
+
+
+def _undated(timing: Timing, here: slice) -> str | None:
+    """The first and the last time of day of rows of which none has a date; None where one has or no clock."""
+    seconds = timing.local[here][~np.isnan(timing.local[here])]
+    if timing.is_dated[here].any() or not len(seconds):
+        return None
+    ends = (int(seconds[at]) % _clock.DAY_S for at in (0, -1))
+    return " to ".join(dict.fromkeys(f"{s // 3600:02}:{s // 60 % 60:02}:{s % 60:02}" for s in map(int, ends)))
 
 
 def _together(old: Section, new: Section) -> Section:
@@ -107,6 +117,7 @@ def _together(old: Section, new: Section) -> Section:
         reports=max(old.reports, new.reports),
         rows=old.rows + new.rows,
         first_line=min(old.first_line, new.first_line),
+        clocks=old.clocks or new.clocks,
     )
 
 

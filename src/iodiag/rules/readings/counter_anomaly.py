@@ -4,7 +4,8 @@ What it detects: values beyond any device, latencies without a request and repor
 are busy for far more than all the time, whose length was measured wrongly (those samples are left out of
 every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
 contradict bytes and requests; requests per second that both size and svctm contradict (these two are
-believed); a latency of all requests outside of those of reads and writes; CPU shares
+believed); a latency of all requests outside of those of reads and writes, or since boot below that of the
+disk's partitions; CPU shares
 that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
 move more than their disk, and layers that move many times as much as the only disk below them.
 
@@ -35,6 +36,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
+from iodiag.analysis.states.state_sentences import replaced_ms
 from iodiag.analysis.view.request_columns import BROKEN_TIME, LITTLE, LITTLE_SLACK, is_outside
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -59,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if not evidence:
             is_odd = stalled(series.samples).any() or lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
-        elif _share(dropped, series) >= limits.dropped / 100:
+        elif _share(dropped, series) >= limits.dropped / 100 or replaced_ms(series.samples) >= 0:
             yield _finding([(series, evidence)], "notice", view.kernel)
         else:
             slight.append((series, evidence))
@@ -372,17 +374,25 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
 
 
 def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
-    """The latency of all requests against those of reads and of writes, between which it lies."""
+    """The latency of all requests against those of reads and writes, between which it lies, and of parts."""
     printed = series.samples.floats("doubtful_await_ms")
     if "await_ms" not in series.samples:
         return
     samples = series.samples.with_columns(
         await_ms=np.where(np.isnan(printed), series.samples.floats("await_ms"), printed)
     )
+    if (is_wrapped := np.isfinite(printed) & ~is_outside(samples)).any():
+        values: Values = {"device": series.name, "printed": float(printed[is_wrapped].mean())}
+        values["latency"] = weighted.mean(series.samples[is_wrapped], "await_ms")
+        text = (
+            "{device}: {printed:ms} a request are printed where its partitions make at least {latency:ms}: "
+            "its counter of time has wrapped"
+        )
+        yield cite(series.samples[is_wrapped], text, values, worst="await_ms")
     outside = is_outside(samples, limits.residual / 100)
     if outside.any():
         rows = samples[outside]
-        values: Values = {"device": series.name, "count": len(rows)}
+        values = {"device": series.name, "count": len(rows)}
         values |= {f"{of}await_ms": float(rows.floats(f"{of}await_ms")[0]) for of in ("", "read_", "write_")}
         text = (
             "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "

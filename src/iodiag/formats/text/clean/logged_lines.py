@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 
 from iodiag.formats import clock as _clock
@@ -23,6 +24,9 @@ _ELEMENT = re.compile(rf"(?:- )?({_STRING}),?")
 _REST = re.compile(rf"[{{}}\[\],\s]*|{_STRING}\s*:.*")
 _BEGINNING = re.compile(r'"[^"]{0,100}"\s{0,100}:\s{0,100}"')
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,10000})'|\"((?:[^\"\\]|\\.){0,10000})\"")
+_OF_KERNEL = re.compile(r'\s*\{.*"_TRANSPORT"\s*:\s*"kernel"')
+"""A message of the kernel in the journal (journalctl -k -o json), which is read as its text prints it."""
+
 _TIME_KEYS = ("time", "timestamp", "@timestamp", "ts")
 _LONGEST_OBJECT = 100_000
 _FEWEST = 3  # lines in a list
@@ -35,7 +39,8 @@ def unwrapped(pieces: Sequence[Piece]) -> Sequence[Piece]:
     if _has_header(listed):
         return listed
     told = {at: lines for at, piece in enumerate(pieces) if (lines := _logged(piece))}
-    if not _has_header(chain.from_iterable(told.values())):
+    is_of_kernel = any(_OF_KERNEL.match(pieces[at].text) for at in told)
+    if not is_of_kernel and not _has_header(chain.from_iterable(told.values())):
         return pieces
     first, last = min(told), max(told)
     # what stands in one string as well, with its line feeds as two characters, counts once
@@ -81,6 +86,10 @@ def _logged(piece: Piece) -> list[Piece]:
             members = json.loads(text.rstrip(","))
             told = next((members[key] for key in _LINE_KEYS if isinstance(members.get(key), str)), None)
             stamp = _stamp_of(members)
+            host = "".join(str(members.get("_HOSTNAME") or "").split())
+            if told and host and stamp and stamp.epoch and _OF_KERNEL.match(text):
+                begun = datetime.fromtimestamp(stamp.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S+0000")
+                told = f"{begun} {host} kernel: {told}"
         else:
             found = _MEMBER.fullmatch(text) or _ELEMENT.fullmatch(text)
             told = json.loads(found[1]) if found else None
