@@ -17,7 +17,7 @@ PROGRAMS = re.compile(
     r"biolatency|biosnoop|blockdev|btrace|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
     r"hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
     r"nfsstat|nvme|perf|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
-    r"sysctl|systemctl|top|uname|uptime|vgs|vmstat"
+    r"sysctl|systemctl|top|uname|uptime|vgs|vmstat|zpool"
 )
 NEED_A_DEVICE = re.compile(
     r"(smartctl |hdparm |blockdev |cryptsetup |nvme |mdadm --detail (?!--scan)|dmsetup status )"
@@ -169,3 +169,10 @@ def test_a_histogram_ends_by_itself_and_no_database_is_taken_for_granted():
     for rule in RULES:
         assert not any(re.fullmatch(r"biolatency( -D)?( 1)?", command) for command in rule.confirm)
         assert not re.match("pg_test_fsync|filefrag|.*exec filefrag", rule.confirm[0] if rule.confirm else "")
+
+
+def test_a_volume_of_a_pool_is_no_disk(report_of):
+    report = report_of(iostat([{"zd16": STUCK}] * 5), rules=["extreme-latency"])
+    (finding,) = report.findings
+    assert "zpool iostat -vly 1 10" in finding.confirm
+    assert not any("smartctl" in text for text in (*finding.confirm, *finding.remedy))

@@ -38,7 +38,7 @@ def test_one_sample_of_three_requests_per_second_is_enough(report_of, context):
 def test_a_size_that_is_not_printed_is_not_told(report_of):
     rows = "Device r/s w/s await aqu-sz %util\nsda 0.00 3.40 3900.00 13.00 100.00\n\n"
     finding = only(report_of(banner() + rows * 3, rules=[RULE]))
-    assert finding.summary.startswith("sda takes up to 3.9 s for requests with 13.0 in flight")
+    assert finding.summary.startswith("sda takes up to 3.9 s for requests with 13 in flight")
     assert not any("kB" in item.text for item in finding.evidence)
 
 
@@ -362,7 +362,7 @@ def test_a_layer_that_waits_names_the_only_disk_that_moves_its_bytes(report_of):
     finding = only(report_of(text, rules=[RULE]))
     assert finding.devices == ("sdq", "dm-4")
     assert "dm-4 takes up to 2.6 s" in finding.summary
-    assert "with 3,250.0 in flight while busy" in finding.summary
+    assert "with 3,250 in flight while busy" in finding.summary
     assert "sdq carries these bytes in 110 requests/s of 80.0 kB, which take 82 ms each" in finding.summary
 
 
@@ -490,3 +490,30 @@ def test_iowait_shows_that_nobody_waits_only_where_cpus_are_counted(report_of, c
     text = iostat([{"sda": STUCK}] * 5, cpu={"%iowait": 20.0, "%idle": 70.0, "%user": 10.0})
     (finding,) = report_of(text.replace("(2 CPU)", cpus), rules=["extreme-latency"]).findings
     assert finding.severity == severity
+
+
+def test_what_was_in_flight_is_told_as_measured_not_as_the_limit_allows(report_of):
+    """The limit is for one request at the least, and for no more than were counted in the sample."""
+    rows = [load(0.3, 300, size=6, reads=0, depth=0.09, util=3.4)] * 9
+    summary = found(report_of, rows).summary
+    assert "with 0.09 in flight, in 9 of 9 samples" in summary
+    assert "for one alone" in summary
+    rows = "Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsdb 0.00 1.50 0.00 8.00 670.00 1.01 14.00\n\n"
+    summary = only(report_of(banner() + rows, rules=[RULE])).summary
+    assert "with 7.21 in flight while busy" in summary
+
+
+@pytest.mark.parametrize(
+    ("row", "severity"),
+    [
+        (load(0.3, 300, size=6, reads=0, depth=0.09, util=3.4), "notice"),
+        (load(0.3, 300, size=6, reads=0.5, depth=0.09, util=3.4), "warning"),
+        (load(0.07, 1300, size=6, reads=0, depth=0.09, util=3.4), "warning"),
+        (load(0.5, 300, size=6, reads=0, depth=0.15, util=4.5), "warning"),
+    ],
+    ids=["a trickle of writes", "reads", "seconds", "more in flight"],
+)
+def test_late_writes_that_are_hardly_ever_in_flight_are_a_notice(report_of, row, severity):
+    finding = found(report_of, [row] * 300)
+    assert finding.severity == severity
+    assert ("lsblk -o NAME,TRAN,ROTA,MODEL" in finding.confirm) is (severity == "notice")

@@ -152,3 +152,10 @@ def test_iowait_alone_settles_nothing(report_of):
 def test_without_cpu_shares_it_does_not_apply(report_of):
     report = report_of(iostat([{"sda": READER}] * 3), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+def test_tasks_that_wait_beside_idle_devices_are_told_as_such(report_of):
+    finding = only(
+        report_of(iostat([{"sda": {"w/s": 0.3, "w_await": 1.0}}] * 5, cpu(93.7, 0.0)), rules=[RULE])
+    )
+    assert finding.title == "Tasks wait, and hardly for the devices shown"

@@ -436,3 +436,12 @@ def test_a_slow_leg_of_a_mirror_is_told_before_the_commits_that_wait_for_it(repo
 
     report = report_of(iostat([{"sda": writes(9.8), "sdb": writes(2.1)}]))
     assert (report.verdict.rule, report.verdict.devices) == (RULE, ("sda",))
+
+
+@pytest.mark.parametrize(("way", "is_told"), [("w", False), ("r", True)])
+def test_buffered_writes_that_come_in_batches_make_a_line_of_any_length(report_of, way, is_told):
+    rows = {
+        name: {**sibling(wait, 120, 14, way), "%util": 60.0}
+        for name, wait in zip(("sdb", "sdc", "sdd", "sda"), (20, 20, 20, 52), strict=True)
+    }
+    assert bool(findings(report_of(iostat([rows], step=3), rules=[RULE]))) == is_told

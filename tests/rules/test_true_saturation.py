@@ -900,3 +900,12 @@ def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges
     assert ("pages of 4.0 kB: memory is written back" in finding.summary) is is_told
     assert (finding.remedy[0].startswith("Where these are buffered writes")) is is_told
     assert (finding.confirm[0] == "pidstat -d 1 10") is is_told
+
+
+@pytest.mark.parametrize(("reads", "severity"), [(0.0, "notice"), (1.0, "warning")], ids=["writes", "reads"])
+def test_one_report_without_cpu_time_shows_that_nobody_waits_for_writes(run, reads, severity):
+    text = iostat(
+        [{"sda": load(126, 120, size=14, reads=reads)}], {"%system": 98.0, "%iowait": 1.1, "%idle": 0.9}
+    )
+    (finding,) = found(run(text))
+    assert finding.severity == severity

@@ -1405,3 +1405,41 @@ def test_what_a_latency_is_held_against_is_told_and_asked_for():
     assert "alone such a request takes a spinning disk up to 17 ms, flash 2 ms" in report.headline
     assert "`lsblk -o NAME,KNAME,ROTA" in report.headline
     assert "lsblk" not in report_of(iostat([{"nvme0n1": row}])).headline
+
+
+ONE_WRITER = {
+    "sda": load(118, 6.1, size=5.5, reads=0.35, util=63.0),
+    "sdb": load(85, 5.4, size=9, reads=0.37, util=45.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("iowait", "cpus", "state"),
+    [(8.7, 12, "unknown"), (8.7, 4, "healthy"), (8.7, None, "unknown"), (4.0, None, "healthy")],
+    ids=["one of 12 CPUs", "a third of a task", "of an unknown number", "of more than 20"],
+)
+def test_a_task_that_always_waits_is_no_health_however_many_cpus_are_idle(iowait, cpus, state):
+    text = iostat([ONE_WRITER], {"%iowait": iowait, "%idle": 99.8 - iowait}, cpus=cpus or 2)
+    report = report_of(text if cpus else text.replace(" (2 CPU)", "").replace("\t(2 CPU)", ""))
+    assert report.verdict.state == state
+    assert ("that of" in report.headline) is (state == "unknown")
+
+
+@pytest.mark.parametrize(("cpus", "state"), [(32, "unknown"), (4, "healthy")])
+def test_a_trickle_of_another_disk_hides_not_what_explains_the_waiting(cpus, state):
+    """Seven tasks that wait are told, for as much as they ask; one is a reader."""
+    busy = (
+        load(4000, 0.06, size=4, util=24.0)
+        if cpus == 4
+        else load(120000, 0.058, size=4, depth=7.0, util=80.0)
+    )
+    rows = {"nvme0n1": busy, "sdb": load(3, 13.3, size=60, reads=0, util=4.0)}
+    report = report_of(iostat([rows] * 2, {"%iowait": 22.0, "%idle": 70.0}, cpus=cpus))
+    assert report.verdict.state == state
+    assert ("owait is 22 %, for the amount that they ask for" in report.headline) is (cpus == 32)
+
+
+def test_moments_of_many_disks_are_no_task_that_always_waits():
+    rows = {f"sd{name}": load(120 + 7 * at, 2.1, size=94, reads=0) for at, name in enumerate("abcdef")}
+    report = report_of(iostat([rows], {"%iowait": 2.1, "%idle": 78.0, "%user": 19.9}, cpus=48))
+    assert report.verdict.state == "healthy"

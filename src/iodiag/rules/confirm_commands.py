@@ -73,6 +73,11 @@ _BACKENDS = (
         ("losetup -l",),
     ),
     _Backend(
+        re.compile(r"zd\d+.*"),
+        "Look at the pool that holds it: its disks, and its other volumes, which they serve as well.",
+        ("zpool iostat -vly 1 10", "zpool status"),
+    ),
+    _Backend(
         re.compile(r".*"),
         "Compare with the IOPS and throughput limits and the burst credit of the volume and of the instance, "
         "and with the provider's metrics of this volume: throttled requests, queue, latency.",
@@ -175,8 +180,8 @@ def _is_layer(device: Device) -> bool:
 
 
 def _is_remote(device: Device) -> bool:
-    """Whether something else than a disk serves it: a network, a hypervisor, a file."""
-    return is_remote(device) or re.match(rf"drbd\d|{_LOOP.pattern}", device.name) is not None
+    """Whether something else than a disk serves it: a network, a hypervisor, a pool, a file."""
+    return is_remote(device) or re.match(rf"drbd\d|zd\d|{_LOOP.pattern}", device.name) is not None
 
 
 def _is_disk(device: Device) -> bool:

@@ -348,6 +348,11 @@ def is_hardly_used(state: State) -> bool:
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE_DEPTH)
 
 
+def _is_little(series: DeviceSeries) -> bool:
+    """Whether so few requests came, and were answered, that nobody waits long for them."""
+    return all(is_hardly_used(one) and one.latency_ms < SLOWEST_LITTLE_MS for one in lasting_states(series))
+
+
 def is_late_but_hardly_used(series: DeviceSeries) -> bool:
     """Whether so few requests came that their latency, longer than is usual, says little."""
     return all(is_hardly_used(one) for one in lasting_states(series)) and not is_prompt(series)
@@ -484,13 +489,43 @@ def _waits(view: View) -> tuple[str, float, float]:
         least = MOMENTARY_TASKS if cpu is not None and counts_no_wait(cpu) else BLOCKED_TASKS
         if tasks >= least and not (said and tasks < CROWD_TASKS):
             said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
+    if not said and cpu is not None and not tasks < FEW_BLOCKED_TASKS:
+        said = _of_one_task(view, share)
     return said, share, tasks
+
+
+def _of_one_task(view: View, share: float) -> str:
+    """That a mean iowait is as much as a task makes that always waits, however small a share of all CPUs.
+
+    Not where the devices hold as much and none is busy for half of the time: many wait for a moment each.
+    Where the number of CPUs is not known, it may be where these are idle beside it, and as much is in flight.
+    """
+    waiting = waiting_tasks(view) if view.devices else None
+    lasting = (state for one in view.devices for state in lasting_states(one))
+    if waiting and waiting.is_of_devices and all(state.util < USED_UTIL for state in lasting):
+        return ""
+    values: Values = {"share": share, "cpus": view.cpus or 0, "tasks": share / 100 * (view.cpus or 0)}
+    if float(values["tasks"]) >= ONE_TASK:
+        return say("iowait is {share:.1f} %, that of {tasks:.1f} tasks on {cpus:g} CPUs", values)
+    idle = weighted.mean(view.cpu_all, "idle_pct", "cpu") if view.cpu_all is not None else math.nan
+    is_idle = share >= SOME_PCT and share + idle >= MOSTLY_IDLE_PCT
+    if view.cpus or not is_idle or waiting is None or not waiting.in_flight >= 1:
+        return ""
+    values["cpus"] = 100 / share
+    return say(
+        "iowait is {share:.1f} %, that of a task that always waits on a host of {cpus:.0f} CPUs", values
+    )
+
+
+ONE_TASK, SOME_PCT, MOSTLY_IDLE_PCT = 0.8, 5.0, 90.0
+"""Tasks that wait on average that are one which nearly always does; and, of an unknown number of CPUs, iowait
+of one of twenty, and with it the time in which these do nothing else."""
 
 
 def _explains(view: View, share: float, tasks: float) -> bool:
     """Whether devices that answer quickly held so many tasks, and for so large a share of the time, in %."""
     used = [series for series in view.devices if shown_health(series) != "idle"]
-    if not all(is_prompt(series) for series in used):
+    if not all(is_prompt(series) or _is_little(series) for series in used):
         return False
     whole = [series for series in used if not may_be_stacked(series)]
     lasting = [

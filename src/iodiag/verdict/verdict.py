@@ -175,10 +175,15 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
     """Healthy, unless a crowd asks for much, or what is full has no room for more."""
-    if crowd := next((many_ask(view) for view in views if mean_blocked_tasks(view) >= CROWD_TASKS), ""):
+    if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
         return Verdict("unknown"), f"{_healthy(views)} {asked}"
     return _of_a_full_one(views) or (Verdict("healthy"), _healthy(views))
+
+
+def _is_crowd(view: View) -> bool:
+    """Whether a crowd of tasks waits on average: blocked, or by idle time of CPUs that are counted."""
+    return bool(view.devices) and waiting_tasks(view).tasks >= CROWD_TASKS
 
 
 def _busy(views: Sequence[View]) -> str:
@@ -437,7 +442,7 @@ def _healthy(views: Sequence[View]) -> str:
     else:
         said = "The latency of every device with traffic is normal for its class"
     asked = next(
-        (text for view in views if not mean_blocked_tasks(view) >= CROWD_TASKS and (text := many_ask(view))),
+        (text for view in views if not _is_crowd(view) and (text := many_ask(view))),
         "",
     )
     also = f"; meanwhile {asked}" if asked else ""

@@ -502,7 +502,7 @@ def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Lim
     blocked_tasks = blocked(view, load.level.rows)
     if blocked_tasks is not None:
         return blocked_tasks[1] < NOBODY
-    if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
+    if _is_cpu_spent(view, load.level.rows, limits) or _is_flush(view, series, load, limits):
         return True
     is_at_speed = load.level.busy_rate * load.level.size_kb >= streams_kb(series)
     if load.level.size_kb < limits.stream or not is_at_speed:
@@ -533,10 +533,10 @@ def _is_stream_alone(series: DeviceSeries, load: JudgedLevel, cpu: Table | None,
     return load.level.size_kb >= limits.merged and is_short and not is_waited
 
 
-def _is_cpu_spent(view: View, limits: Limits) -> bool:
+def _is_cpu_spent(view: View, rows: Table, limits: Limits) -> bool:
     """Whether user and system work left no CPU time in any sample: nobody waits for writes then."""
-    cpu = view.cpu_all
-    if cpu is None or len(cpu) < 2 or "cpu" in view.average_only:
+    cpu, (reads, ios) = view.cpu_all, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
+    if cpu is None or reads >= limits.read_share * ios or "cpu" in view.average_only:
         return False
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)

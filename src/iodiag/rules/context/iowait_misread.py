@@ -75,6 +75,7 @@ def _finding(side: Side, limits: Limits) -> Finding:
         severity="info" if side.is_moment else side.severity,
         confidence=side.confidence,
         devices=side.devices,
+        title=side.title or RULE.title,
         **time_fields(side.cpu.rows, of_host=True),
         summary=say(side.summary, values | {"device": side.devices[0] if side.devices else ""}),
         evidence=(cite(side.cpu.rows, text, values, worst="iowait_pct"), *side.evidence),
@@ -107,6 +108,7 @@ class Side:
     severity: Severity = "notice"
     is_moment: bool = False
     is_full: bool = False
+    title: str = ""
 
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
@@ -231,11 +233,11 @@ def _beside_disks(
         )
         told = cite(disk, text, in_flight, worst="depth")
         summary = say(_OTHERS, in_flight | {"iowait": shares.iowait})
-        return Side(summary, shares, confidence(3, at_most=at_most), (told,))
+        return Side(summary, shares, confidence(3, at_most=at_most), (told,), title=_ELSEWHERE)
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
-        return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,))
+        return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,), title=_ELSEWHERE)
     at_once = depth / util if 0 < util <= depth else max(1.0, depth)
     discards = weighted.mean(rows, "discard_kb_per_s")
     has_crowd = blocked_tasks is not None and blocked_tasks[1] > max(limits.blocked, at_once)
@@ -275,6 +277,7 @@ def _is_parallel(view: View, name: str, rows: Table) -> bool:
     return weighted.mean(rows, "await_ms") <= float(sane_limit_ms(series, weighted.mean(rows, "size_kb")))
 
 
+_ELSEWHERE = "Tasks wait, and hardly for the devices shown"
 _NO_IO = (
     "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
     "for a request that does not complete."

@@ -22,7 +22,8 @@ throttled-above-device name it. A write that comes with cache flushes takes as l
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
 where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
-report of unknown length, are a notice; below 5 % busy a deep queue while busy that explains the latency is
+report of unknown length, are a notice, and so are writes alone, below a second, of which less than 0.1 are in
+flight while nobody is seen to wait; below 5 % busy a deep queue while busy that explains the latency is
 a burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
 load explains what it takes, unless nobody is seen to wait.
 
@@ -40,7 +41,14 @@ from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
+from iodiag.analysis.host.who_waits import (
+    NEVER_IDLE,
+    NOBODY,
+    SECONDS_MS,
+    blocked,
+    hardly_answers,
+    is_waited_for,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import device_fields
@@ -300,19 +308,23 @@ def _flushing(samples: Table) -> Floats:
 
 
 def _in_line(samples: Table, least_busy: float = LEAST_BUSY) -> Floats:
-    """Requests in line before one, at most: those in flight while busy, no more than were counted.
+    """Requests in line before one, at most: those in flight while busy, no more than were counted, or one.
 
-    Where util misses time, the quotient of depth and util is larger than all requests of the sample. Below
-    `least_busy` the mean in flight stands for it.
+    Where util misses time, the quotient of depth and util is larger than all requests of the sample.
     """
+    depth, at_once = _in_flight(samples, least_busy)
+    lengths = samples.floats("interval_s")
+    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
+    return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
+
+
+def _in_flight(samples: Table, least_busy: float = LEAST_BUSY) -> tuple[Floats, Floats]:
+    """Requests in flight on the mean, and while busy; below `least_busy` the mean stands for these."""
     depth, util = samples.floats("depth"), samples.floats("util")
     by_latency = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
     depth = np.where(np.isnan(depth), by_latency, depth)
     is_usable = (util >= least_busy) & (util > 0) & np.asarray(samples["is_util_trusted"])
-    at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
-    lengths = samples.floats("interval_s")
-    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
-    return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
+    return depth, np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
 
 
 def _finding(
@@ -333,7 +345,9 @@ def _finding(
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
     is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
-    severity: Severity = "notice" if is_free or _is_moment(series, rows, requests, limits) else "warning"
+    is_little = _is_little(view, rows)
+    is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
+    severity: Severity = "notice" if is_harmless else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
@@ -342,9 +356,9 @@ def _finding(
         **device_fields(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (float(worst['count']) > 1)}"
-            "{latency:ms} for {direction}{of} with {in_line:.1f} in flight{busy}, "
+            "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
-            + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
+            + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(worst)}.")
             + (_SLOW if is_dead else "")
             + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
@@ -352,9 +366,18 @@ def _finding(
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(series, rows, values), *reported(view, named)),
+        confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+def _ahead(worst: Values) -> str:
+    """What the limit is for: the requests in flight, one alone, or no more than can have been in line."""
+    in_line, in_flight = float(worst["in_line"]), float(worst["in_flight"])
+    if in_line <= _ABOVE * in_flight and in_flight <= _ABOVE * in_line:
+        return "that"
+    return "one alone" if in_line == 1 else "the {in_line:.1f} that can have been in line"
 
 
 def _carried(disk: DeviceSeries, rows: Table) -> str:
@@ -377,6 +400,20 @@ def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limit
     is_short = len(rows) < limits.share / 100 * len(series.loaded)
     is_short &= bool(rows.floats("latency_ms").max() < limits.seconds_ms)
     return bool((is_lone or is_short) and requests < limits.moment)
+
+
+def _is_little(view: View, rows: Table) -> bool:
+    """Whether writes alone, less than a second each, are in flight for a tenth of the time at the most.
+
+    And no task is seen to wait. Card readers and sticks take as long for each, and hold nobody up for more.
+    """
+    is_little = (rows.floats("depth") < _TRICKLE) & (rows.floats("latency_ms") < SECONDS_MS)
+    is_little &= rows.floats("reads_per_s") == 0
+    return bool(is_little.all() and not is_waited_for(view, rows).any())
+
+
+_TRICKLE = 0.1
+"""Requests in flight on the mean, in every sample, that hold up one writer for a tenth of its time."""
 
 
 def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
@@ -407,6 +444,9 @@ def _worst(series: DeviceSeries, rows: Table, limits: Limits) -> Values:
 def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[Values]:
     """The worst sample, by all requests and by direction, each of those samples that its mask has."""
     in_line, flushing = _in_line(rows), _flushing(rows)
+    means, at_once = _in_flight(rows)
+    is_deeper = at_once > _ABOVE * np.fmax(means, 1.0)
+    in_flight = np.where(is_deeper, at_once, means)
     for (plural, latency, size, rate), is_own in zip(WAYS, masks, strict=True):
         data = np.where(is_own, rows.floats(latency), np.nan)
         if np.isnan(data).all():
@@ -429,7 +469,8 @@ def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[
             "depth": printed if is_told else per_s * float(data[at]) / 1000,
             "made": " with" if is_told else "; rate times latency makes",
             "in_line": float(in_line[at]),
-            "busy": " while busy" * bool(in_line[at] > _ABOVE * max(depth, 1.0)),
+            "in_flight": float(in_flight[at]),
+            "busy": " while busy" * bool(is_deeper[at]),
             "slowest": slowest,
             "sane": float(in_line[at] * slowest + flushing[at]),
             "class": class_of(series),

@@ -162,11 +162,16 @@ def _doubt(found: Comparison) -> str:
 
 
 def _is_in_line(found: Comparison) -> bool:
-    """Whether its own line explains how long the slow one takes."""
+    """Whether its own line explains how long the slow one takes.
+
+    Writes alone are buffered, as a rule, and come in batches, to whose line no share of idle time is a bound.
+    """
     own, busy = found.rows[found.slow], busy_ms(found)
     latency, rate, util = (
         np.array([weighted.mean(own, name)]) for name in (found.latency, "ios_per_s", "util")
     )
+    if (own.floats("reads_per_s") == 0).all() and not (own.floats("flushes_per_s") > 0).any():
+        latency = np.zeros(1)
     others = np.array([np.median(np.delete(busy, found.slow))])
     slow = found.slow_series
     return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
