@@ -189,3 +189,24 @@ def test_every_line_of_any_mixture_is_counted_once_and_every_row_holds_its_value
         assert row["device"] in "\n".join(lines[max(row["line"] - 3, 0) : row["line"]])
         assert f"{row['util_pct']:.2f}" in "\n".join(lines[row["line"] - 1 :])
     assert all(1 <= line <= len(lines) for line in read.unread)
+
+
+@pytest.mark.parametrize(
+    ("last", "depth"),
+    [
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41", 0.41),
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.4", None),  # a number that may be cut
+        ("sdb 0.00 2.00 0.00 400.00", "unread"),  # less than half of it
+    ],
+)
+def test_a_last_line_that_is_cut_off_is_read_as_far_as_it_goes(last, depth):
+    capture = reading("\n".join([HEADER, ROW, last]))
+    disk = capture.tables["disk"]
+    assert (capture.unread == [3]) == (depth == "unread")
+    assert ("read as far as it goes" in capture.remarks) == (depth != "unread")
+    if depth != "unread":
+        assert disk["writes_per_s"].tolist() == [1.0, 400.0]
+        assert disk["util_pct"].isna().tolist() == [False, True]
+        assert disk["queue_depth"].isna().tolist() == [False, depth is None]
+    inside = reading("\n".join([HEADER, ROW, last, "", HEADER, ROW]))
+    assert inside.unread == [3]
