@@ -490,3 +490,9 @@ def test_iowait_shows_that_nobody_waits_only_where_cpus_are_counted(report_of, c
     text = iostat([{"sda": STUCK}] * 5, cpu={"%iowait": 20.0, "%idle": 70.0, "%user": 10.0})
     (finding,) = report_of(text.replace("(2 CPU)", cpus), rules=["extreme-latency"]).findings
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(("depth", "is_told"), [(0.41, False), (0.38, True)])
+def test_a_limit_is_not_exceeded_by_what_the_printed_queue_is_rounded(report_of, depth, is_told):
+    row = {"r/s": 1.26, "rkB/s": 26.78, "r_await": 322.5, "aqu-sz": depth, "%util": 5.2}
+    assert bool(only(report_of(iostat([{"dm-2": row}], step=600), rules=[RULE]))) == is_told
