@@ -917,3 +917,15 @@ def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read
     cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
     (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("wait", "util", "status"),
+    [(86.0, 65.0, "undetermined"), (18.0, 65.0, "clear"), (86.0, 30.0, "undetermined")],
+)
+def test_reads_in_line_behind_quick_writes_are_not_cleared(run, wait, util, status):
+    row = {"r/s": 203.0, "rkB/s": 8187.0, "r_await": wait, "w/s": 340.0, "wkB/s": 16172.0, "w_await": 10.0}
+    row |= {"aqu-sz": 0.203 * wait + 3.4, "%util": util}
+    (outcome,) = run(iostat([{"sda": row}] * 3)).outcomes
+    assert outcome.status == status
+    assert ("reads in flight whenever it was" in outcome.reason) == (status == "undetermined")
