@@ -903,23 +903,6 @@ def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges
 
 
 @pytest.mark.parametrize(
-    ("read_kb", "iowait", "severity"),
-    [(9000.0, 60, "critical"), (900.0, 60, "warning"), (9000.0, 40, "warning")],
-    ids=["reads", "a flush", "one task waits"],
-)
-def test_sar_tells_by_kb_and_iowait_that_a_second_each_is_a_standstill(run, read_kb, iowait, severity):
-    """Reads and writes are counted together: their kB are not."""
-    row = {"tps": 900, "rkB/s": read_kb, "wkB/s": 18000 - read_kb, "areq-sz": 20, "aqu-sz": 1400}
-    disk = sar_d([{"sda": row | {"await": 1555, "%util": 98}}] * 4)
-    cpu = "".join(
-        f"13:00:{2 * n:02d} all 10.00 0.00 3.00 {iowait}.00 0.00 {87 - iowait}.00\n" for n in (1, 2, 3, 4)
-    )
-    cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
-    (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
-    assert finding.severity == severity
-
-
-@pytest.mark.parametrize(
     ("wait", "util", "status"),
     [(86.0, 65.0, "undetermined"), (18.0, 65.0, "clear"), (86.0, 30.0, "undetermined")],
 )

@@ -1059,9 +1059,8 @@ def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, opti
     assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
 
 
-@pytest.mark.parametrize("kb", [[9000] * 10, [9000, 20000, 4000, 7000, 0, 0, 0, 12000, 5000, 15000]])
-def test_what_is_at_a_ceiling_or_stops_is_not_said_to_wait_for_nobody(kb):
-    said = report_of("$ vmstat 1\n" + vmstat([{"us": 10, "bo": each} for each in kb])).headline
+def test_what_is_at_a_ceiling_is_not_said_to_wait_for_nobody():
+    said = report_of("$ vmstat 1\n" + vmstat([{"us": 10, "bo": 9000}] * 10)).headline
     assert said.startswith("This capture is not enough: it has no disk statistics")
     assert "waits for I/O" not in said
     assert "iowait was 0.0 %" in said
@@ -1406,17 +1405,6 @@ def test_what_a_latency_is_held_against_is_told_and_asked_for():
     assert "alone such a request takes a spinning disk up to 17 ms, flash 2 ms" in report.headline
     assert "`lsblk -o NAME,KNAME,ROTA" in report.headline
     assert "lsblk" not in report_of(iostat([{"nvme0n1": row}])).headline
-
-
-def test_lines_of_context_are_not_left_out_of_how_many_there_are():
-    text = "nas:/export mounted on /data:\n\n  ops/s  rpc bklog\n 17.417  0.000\n\n"
-    text += "read:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)\n 9.417  64.000\n"
-    text += (
-        "write:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)\n 8.0 64.0 8.0 0 (0.0%) 1.0 1.1\n"
-    )
-    report = report_of(text)
-    assert "1 of 3 lines of numbers could not be read" in report.headline
-    assert "1 line of numbers of `" in report.to_markdown()
 
 
 def test_reads_in_line_behind_quick_writes_name_the_disk_and_not_the_layer_above():

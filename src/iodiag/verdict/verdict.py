@@ -836,8 +836,8 @@ def _host_clause(views: Sequence[View]) -> str:
 
 
 def _may_be_held(moved: Values) -> bool:
-    """Whether what is moved is at a ceiling, or stops: who asks without waiting is held as well then."""
-    return "flat" in moved or 0 < float(moved.get("still", 0)) < float(moved.get("shown", 0))
+    """Whether what is moved is at a ceiling, or stalls: who asks without waiting is held as well then."""
+    return bool({"flat", "stalled"} & moved.keys())
 
 
 def _moved(views: Sequence[View]) -> tuple[str, Values]:

@@ -96,3 +96,9 @@ def test_samples_with_a_clock_are_kept_and_others_are_not():
     assert list(table["clock_s"]) == [54727, 54728, 54727, 54728]
     assert list(table["write_kb_per_s"]) == [3.99] * 4
     assert [block.tables for block in blocks_of(FORMAT, RUN)] == [()]
+
+
+def test_a_row_that_stands_twice_counts_once():
+    (block,) = blocks_of(FORMAT, TIMED + TIMED.splitlines(keepends=True)[-1])
+    (table,) = block.tables
+    assert table.rows["write_kb_per_s"].tolist() == [3.99, 3.99]

@@ -192,21 +192,22 @@ def test_every_line_of_any_mixture_is_counted_once_and_every_row_holds_its_value
 
 
 @pytest.mark.parametrize(
-    ("last", "depth"),
+    ("last", "service"),
     [
-        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41", 0.41),
-        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.4", None),  # a number that may be cut
-        ("sdb 0.00 2.00 0.00 400.00", "unread"),  # less than half of it
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.25", 0.25),
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.2", None),  # a number that may be cut
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41", "unread"),  # no latency
     ],
 )
-def test_a_last_line_that_is_cut_off_is_read_as_far_as_it_goes(last, depth):
+def test_a_last_line_that_is_cut_off_is_read_as_far_as_it_goes(last, service):
     capture = reading("\n".join([HEADER, ROW, last]))
     disk = capture.tables["disk"]
-    assert (capture.unread == [3]) == (depth == "unread")
-    assert ("read as far as it goes" in capture.remarks) == (depth != "unread")
-    if depth != "unread":
+    assert (capture.unread == [3]) == (service == "unread")
+    assert ("read as far as it goes" in capture.remarks) == (service != "unread")
+    if service != "unread":
         assert disk["writes_per_s"].tolist() == [1.0, 400.0]
         assert disk["util_pct"].isna().tolist() == [False, True]
-        assert disk["queue_depth"].isna().tolist() == [False, depth is None]
+        assert disk["await_ms"].tolist() == [5.90, 1.02]
+        assert disk["svctm_ms"].isna().tolist() == [False, service is None]
     inside = reading("\n".join([HEADER, ROW, last, "", HEADER, ROW]))
     assert inside.unread == [3]

@@ -114,10 +114,12 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     listing.is_rate = bool(row["write_rate"])
     process = listing.processes.setdefault(key, Process(name, row["number"], line, line))
     process.last = line
-    read, written = listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
-    if listing.ends:
+    read, written = _kb(row, "read"), _kb(row, "write")
+    # a row that stands twice counts once
+    if listing.ends and key not in listing.samples[-1]:
         moved = {"read_kb_per_s": read, "write_kb_per_s": written}
         listing.rows.append(Row(line.number, len(listing.ends) - 1, row["number"], name, moved))
+    listing.samples[-1][key] = read, written
 
 
 def _kb(row: re.Match[str], direction: str) -> float:

@@ -84,16 +84,17 @@ def last_line(found: Walk) -> int:
 
 
 def _as_far_as_it_goes(found: Walk, block: Block, line: int) -> OneRow | None:
-    """The row of a device, half of it and more, whose rest is cut off; without a last number that may be cut.
+    """The row of a device whose end is cut off behind a latency; without a last number that may be cut.
 
-    A number with as many decimals as all others is whole.
+    A number with as many decimals as all others is whole. Without a latency a row says nothing of health.
     """
     layout, (name, *cells) = block.layout, found.text.words(line)
     decimals = [len(cell.replace(",", ".").partition(".")[2]) for cell in cells]
     if not decimals or decimals[-1] == 0 or len(set(decimals)) > 1:
         cells = cells[:-1]
     missing = len(layout.columns) - len(cells)
-    if layout.key != "device" or layout.clock == "row" or not 0 < missing <= len(cells):
+    has_latency = any(str(column.column).endswith("await_ms") for column in layout.columns[: len(cells)])
+    if layout.key != "device" or layout.clock == "row" or missing <= 0 or not has_latency:
         return None
     header = Header(layout, block.clock_tokens, block.clock, block.is_label)
     return parse_row(header, " ".join([name, *cells, *["nan"] * missing]))
