@@ -303,3 +303,11 @@ def test_a_printed_latency_that_reads_and_writes_make_far_from_true_is_a_notice(
     report = report_of(head + row)
     assert [f.severity for f in found(report)] == ["notice"]
     assert "20.10 ms each (await is printed as 0.5 ms)" in report.headline
+
+
+def test_util_beyond_all_time_is_counted_from_all_time_on(report_of):
+    rows = [{"sda": load(100, 5, util=util)} for util in (99.0, 101.0, 101.7, 102.4)]
+    assert "%util exceeds 100 % in 3 of 4 samples (maximum 102.4 %)" in said(
+        report_of(iostat(rows), rules=[RULE])
+    )
+    assert not found(report_of(iostat(rows[:3]), rules=[RULE]))

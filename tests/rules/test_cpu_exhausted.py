@@ -278,3 +278,24 @@ def test_a_load_of_tasks_that_want_to_run_is_told_without_the_cpus_time(report_o
         "The load is of tasks that want to run: 9 tasks want to run on 2 CPUs" in report.headline
     ) is is_told
     assert report.verdict.state == "unknown"
+
+
+IDLE = {"r": 1, "us": 0, "sy": 4, "id": 96, "wa": 0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        ([IDLE] * 6 + [KERNEL | {"r": 21}] * 4, True),
+        ([IDLE] * 6 + [KERNEL | {"r": 21}] * 2, False),
+        ([IDLE] * 2 + [KERNEL | {"r": 21}, IDLE] * 4, False),
+        ([IDLE] * 6 + [KERNEL | {"r": 6}] * 4, False),
+    ],
+    ids=["a phase", "a moment", "now and then", "no crowd"],
+)
+def test_the_calm_before_does_not_outvote_a_stretch_in_the_kernel(report_of, rows, is_told):
+    report = report_of(vmstat(rows), rules=[RULE])
+    assert (only(report) is not None) == is_told
+    if is_told:
+        assert "in 4 of 10 samples" in only(report).summary
+        assert "No trouble is visible" not in report.headline

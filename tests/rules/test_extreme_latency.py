@@ -517,3 +517,9 @@ def test_late_writes_that_are_hardly_ever_in_flight_are_a_notice(report_of, row,
     finding = found(report_of, [row] * 300)
     assert finding.severity == severity
     assert ("lsblk -o NAME,TRAN,ROTA,MODEL" in finding.confirm) is (severity == "notice")
+
+
+@pytest.mark.parametrize(("depth", "is_told"), [(0.41, False), (0.38, True)])
+def test_a_limit_is_not_exceeded_by_what_the_printed_queue_is_rounded(report_of, depth, is_told):
+    row = {"r/s": 1.26, "rkB/s": 26.78, "r_await": 322.5, "aqu-sz": depth, "%util": 5.2}
+    assert bool(only(report_of(iostat([{"dm-2": row}], step=600), rules=[RULE]))) == is_told

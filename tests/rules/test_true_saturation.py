@@ -909,3 +909,15 @@ def test_one_report_without_cpu_time_shows_that_nobody_waits_for_writes(run, rea
     )
     (finding,) = found(run(text))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("wait", "util", "status"),
+    [(86.0, 65.0, "undetermined"), (18.0, 65.0, "clear"), (86.0, 30.0, "undetermined")],
+)
+def test_reads_in_line_behind_quick_writes_are_not_cleared(run, wait, util, status):
+    row = {"r/s": 203.0, "rkB/s": 8187.0, "r_await": wait, "w/s": 340.0, "wkB/s": 16172.0, "w_await": 10.0}
+    row |= {"aqu-sz": 0.203 * wait + 3.4, "%util": util}
+    (outcome,) = run(iostat([{"sda": row}] * 3)).outcomes
+    assert outcome.status == status
+    assert ("reads in flight whenever it was" in outcome.reason) == (status == "undetermined")

@@ -418,3 +418,15 @@ def test_as_much_in_requests_of_quite_another_size_is_a_limit_of_throughput(
 @pytest.mark.parametrize(("rate", "is_told"), [(20, False), (90, False), (300, True)])
 def test_a_small_number_is_round_by_chance_in_one_sample(run, rate, is_told):
     assert bool(found(run(iostat([{"vda": held(rate, 40)}])))) == is_told
+
+
+@pytest.mark.parametrize(("wait", "device", "is_told"), [(0.045, "nvme0n1", False), (0.9, "nvme0n1", True)])
+def test_no_meter_holds_what_answers_faster_than_a_network(run, wait, device, is_told):
+    rate = 27 / wait * 1000
+    rows = [held(rate, 27), *(held(rate * (1 + n / 9000), 27) for n in range(3))]
+    odd = held(rate * 0.8, 27, size=5.0)
+    report = run(iostat([{device: row} for row in (odd, *rows)]))
+    assert bool(found(report)) == is_told
+    if is_told:
+        text = "requests/s (by their size) ranged over"
+        assert any(text in item.text for item in found(report)[0].evidence)

@@ -16,7 +16,7 @@ from iodiag.model.report import Report
 from iodiag.verdict.health import shown_health
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
-from writers.captures import iostat, sar_d, vmstat
+from writers.captures import banner, iostat, sar_d, vmstat
 from writers.loads import load, lsblk
 
 CALM = load(200, 0.6, size=8)
@@ -1443,3 +1443,50 @@ def test_moments_of_many_disks_are_no_task_that_always_waits():
     rows = {f"sd{name}": load(120 + 7 * at, 2.1, size=94, reads=0) for at, name in enumerate("abcdef")}
     report = report_of(iostat([rows], {"%iowait": 2.1, "%idle": 78.0, "%user": 19.9}, cpus=48))
     assert report.verdict.state == "healthy"
+
+
+def test_reads_in_line_behind_quick_writes_name_the_disk_and_not_the_layer_above():
+    disk = {"r/s": 203.0, "rkB/s": 8187.0, "r_await": 86.0, "w/s": 340.0, "wkB/s": 16172.0, "w_await": 10.0}
+    layer = {"r/s": 49.0, "rkB/s": 1150.0, "r_await": 70.0, "w/s": 9.0, "wkB/s": 433.0, "w_await": 73.0}
+    layer |= {"aqu-sz": 4.06, "%util": 30.0}
+    report = report_of(iostat([{"sda": disk | {"aqu-sz": 21.0, "%util": 65.6}, "dm-0": layer}]))
+    assert report.headline.startswith("Not determined: sda has requests waiting in its queue")
+    large = disk | {"rkB/s": 203 * 2048.0, "aqu-sz": 21.0, "%util": 65.6}
+    assert "sda has requests waiting" not in report_of(iostat([{"sda": large}])).headline
+
+
+def test_of_averages_the_disk_is_told_that_is_busy_for_longest():
+    rows = {"sda": load(3.37, 8.1, size=20), "sdb": load(20.41, 0.2), "dm-0": load(60.23, 0.9, size=4)}
+    table = iostat([rows]).split("11/20/26")[3].partition("\n")[2]
+    assert "(sda: 3.37 reads/s" in report_of(banner() + table).headline
+
+
+def test_health_is_told_with_the_state_in_which_most_waited():
+    rows = [{"xvdb": load(31, 0.65, size=10)}, {"xvdb": load(30, 6.4, size=10, util=11.0)}]
+    assert "30 reads/s of 10.0 kB" in report_of(iostat(rows)).headline
+
+
+def test_a_cut_last_line_leaves_healthy_devices_healthy_unless_it_says_too_little():
+    text = iostat([{"sda": CALM, "sdb": CALM}] * 2).rstrip()
+    line = text.splitlines()[-1]
+    words = [*line.split()]
+    for count, state in ((len(words) - 1, "healthy"), (3, "unknown")):
+        cut = text[: len(text) - len(line)] + " ".join(words[:count])
+        assert report_of(cut).verdict.state == state, cut
+
+
+def test_nfs_alone_is_told_with_its_numbers_and_sampled_by_its_own_tool():
+    report = "nas1:/vol/www mounted on /srv/www:\n\n   op/s\t\trpc bklog\n   {0} \t   0.00\n"
+    report += "read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+    report += "\t\t  {1} \t  {2} \t1024.000 \t       0 (0.0%) \t 9.500 \t 9.540\n"
+    report += "write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+    report += "\t\t  0.000 \t  0.000 \t  0.000 \t       0 (0.0%) \t 0.000 \t0.000\n\n"
+    found = report_of(
+        report.format("0.17", "0.077", "78.848") + report.format("163.00", "108.000", "110592.000")
+    )
+    assert found.verdict.state == "unknown"
+    assert (
+        "/srv/www, in 1 sample: 163 operations/s; 108 reads/s of 1024 kB, 9.50 ms each"
+        in found.headline.replace("1,024", "1024")
+    )
+    assert "nfsiostat 5 12" in found.headline

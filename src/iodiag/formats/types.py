@@ -66,13 +66,15 @@ class Scaling(NamedTuple):
 
     `unit` gives their unit in the usual one from the options of a command, None where these do not say;
     `raw` are their words in a header. Rows whose `whole`, a few of the columns added up, stays below `least`
-    everywhere may be scaled without a command that says so: then `remark` is said of them.
+    everywhere may be scaled without a command that says so: then `remark` is said of them. Where most of its
+    values are no multiples of `multiple_of`, they are not in the usual unit, and all of `raw` is left out.
     """
 
     unit: Callable[[Sequence[str]], float | None]
     raw: frozenset[str]
     whole: tuple[str, ...]
     least: float
+    multiple_of: int
     remark: str
 
 

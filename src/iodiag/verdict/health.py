@@ -22,6 +22,7 @@ from iodiag.analysis.host.who_waits import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import (
     ADJACENT_KB,
     CALM,
@@ -119,7 +120,7 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     # the disks below an untimed device show how its requests fare
     if not active or (may_be_stacked(series) and series.is_untimed):
         return "idle"
-    # nothing but size tells apart what is not timed
+    # nothing but rate and size tells apart what is not timed
     unknown = sum(state.share for state in active if math.isnan(state.latency_ms))
     long = [s for s in active if (unknown if math.isnan(s.latency_ms) else s.share) >= LEAST_SHARE]
     # a device that does a little now and then has no lasting state: all that it did is looked at
@@ -171,7 +172,8 @@ def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
     if is_seldom and (state.latency_ms == 0 or not state.rows.has("util_pct")):
         return "idle"  # what so few requests take is below what is printed, or not printed at all
     found = _by_mean(series, state)
-    if found == "not shown" and writes_flood(series, state):
+    # reads are waited for by nature
+    if any(_floods(series, state, way) for way in (("read",) if found == "healthy" else DIRECTIONS)):
         return "slow"
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
@@ -280,13 +282,14 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
 
 
-def writes_flood(series: DeviceSeries, state: State) -> bool:
-    """Whether writes come in floods that wait, which the mean with quick reads hides."""
-    wait, rate = state.mean("write_await_ms"), state.mean("writes_per_s")
-    size = weighted.ratio(state.rows, "write_kb_per_s", "writes_per_s")
+def _floods(series: DeviceSeries, state: State, way: str) -> bool:
+    """Whether reads or writes come in floods that wait, which the mean with quick requests hides."""
+    wait, rate = state.mean(f"{way}_await_ms"), state.mean(f"{way}s_per_s")
+    size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
     at_once = rate * wait / 1000 / state.util if state.is_busy_known else 0.0
     is_deep = at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
-    return is_deep and state.requests >= LEAST_READS and wait > CALM * usual_ms(series, size)
+    counted = state.requests * rate / state.ios if state.ios > 0 else 0.0
+    return is_deep and counted >= LEAST_READS and wait > CALM * usual_ms(series, size)
 
 
 def is_brief(series: DeviceSeries) -> bool:

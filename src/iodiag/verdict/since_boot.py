@@ -1,4 +1,4 @@
-"""What totals since boot and averages since a mount tell where a capture has nothing else: never trouble."""
+"""What totals since boot and mounts tell where a capture has nothing else: never trouble."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.analysis.host.between_averages import between_averages
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.view.view import View
 
@@ -84,6 +85,32 @@ def _of_its_samples(views: Sequence[View], pid: str, values: Values) -> str:
         if 0 < worked < float(values["samples"]):
             return " ({worked} of them with any, up to {most:.0f} kB/s)"
     return ""
+
+
+def of_mount_samples(views: Sequence[View]) -> str:
+    """What the NFS mount that was asked most did in its samples, as a clause; empty without any."""
+    live = [view for view in views if "nfs_mounts" not in view.average_only]
+    mounts = next((found for view in live if (found := view.samples("nfs_mounts")) is not None), None)
+    if mounts is None:
+        return ""
+    rates = {
+        name: weighted.mean(mounts[mounts["mount"] == name], "ops_per_s", "nfs_mounts")
+        for name in mounts["mount"].distinct()
+    }
+    name = max(rates, key=lambda one: weighted.or_zero(rates[one]))
+    own = mounts[mounts["mount"] == name]
+    values: Values = {"name": name, "ops": rates[name], "samples": len(own)}
+    text = "{name}, in {samples} sample" + ("" if len(own) == 1 else "s") + ": {ops:.0f} operations/s"
+    for way in ("read", "write"):
+        rate, size, trip, whole = (
+            weighted.mean(own, f"{way}{column}", "nfs_mounts")
+            for column in ("s_per_s", "_request_size_kb", "_round_trip_ms", "_await_ms")
+        )
+        if rate > 0 and trip > 0:
+            text += f"; {{{way}s:.0f}} {way}s/s of {{{way}_kb:.0f}} kB, {{{way}:.2f}} ms each at the server"
+            text += f", {{{way}_whole:.2f}} ms in all" if whole > 0 else ""
+            values |= {f"{way}s": rate, f"{way}_kb": size, way: trip, f"{way}_whole": whole}
+    return say(text, values)
 
 
 def between_reports(views: Sequence[View]) -> str:

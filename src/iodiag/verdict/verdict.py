@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
@@ -55,7 +56,14 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely, neighbour_clause
-from iodiag.verdict.since_boot import SNAPSHOTS, between_reports, lack_of_disks, of_mounts, with_snapshots
+from iodiag.verdict.since_boot import (
+    SNAPSHOTS,
+    between_reports,
+    lack_of_disks,
+    of_mount_samples,
+    of_mounts,
+    with_snapshots,
+)
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -452,7 +460,7 @@ def _healthy(views: Sequence[View]) -> str:
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
-    """The device that is busy longest, or moves most where %util is not of all, and what it mostly did."""
+    """The device that is busy longest, or moves most where %util is not of all, and its worst."""
     means = [
         [weighted.mean(one.samples, column) for column in ("util_pct", "kb_per_s", "ios_per_s")]
         for one in used
@@ -465,7 +473,8 @@ def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
     )
     series = used[place]
     done = [state for state in states(series) if state.kind != "idle"]
-    return series.name, text_of(max(done, key=lambda state: state.requests), len(series.samples))
+    worst = max(done, key=lambda state: (waited(state), state.requests))
+    return series.name, text_of(worst, len(series.samples))
 
 
 def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
@@ -496,6 +505,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xyt 1 60`"
     capture = "`vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
+    if len(known) == 1 and known <= _MOUNT_TOOLS.keys():
+        capture = f"`{settled_by}`"
     more = f"Capture more while it is slow: {capture}"
     doubtful = _not_shown(views)[:SHOWN]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
@@ -584,16 +595,21 @@ LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
 
 
 def _on_average(views: Sequence[View]) -> str:
-    """What the device that did most did on average, in brackets; empty where none did anything.
+    """What the device that was busiest, else did most, did on average, in brackets; empty without any.
 
     Two reports with totals tell what it did between them.
     """
     if between := between_reports(views):
         return between
     used = [one for view in views for one in view.devices if has_traffic(one)]
+    # a layer counts requests before they are merged
+    used = [one for one in used if not may_be_stacked(one)] or used
     if not used:
         return ""
-    series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "ios_per_s")))
+    busy, rates = (
+        [weighted.or_zero(weighted.mean(one.samples, name)) for one in used] for name in ("util", "ios_per_s")
+    )
+    *_, series = max(zip(busy, rates, used, strict=True), key=lambda one: one[:2])
     return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
 
 
@@ -793,6 +809,8 @@ def _why_unknown(views: Sequence[View]) -> str:
             return "no device had any I/O while it was taken"
         names = ", ".join(gone[:3]) + _more(len(gone) - 3)
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
+    if all(view.tables.keys() <= {"nfs_mounts"} for view in views) and (said := of_mount_samples(views)):
+        return f"its only numbers are of NFS ({said})"
     text, values = _moved(views)
     also = f"; {say(text, values)}" if text else ""
     calm = next((said for view in views if (said := nobody_waits(view))), "")

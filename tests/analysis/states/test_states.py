@@ -271,3 +271,14 @@ def test_a_layer_that_is_not_timed_is_said_to_be_so_however_little_it_does():
     (state,) = report.states
     assert (state.in_flight, state.busy_pct) == (None, None)
     assert "times not measured" in state.text
+
+
+def test_without_times_no_mean_is_of_rates_far_apart():
+    burst = [(7067, 0, 134000), (2439, 0, 32000), (3173, 0, 57000)]
+    quiet = [(rate, 0, 10 * rate) for rate in (5, 3, 4, 2, 6, 4, 5, 19, 400)]
+    assert "3 of 12 samples: 4,226 writes/s of 17.6 kB" in plain(*burst, *quiet)
+
+
+def test_without_times_what_is_summed_up_is_where_the_fewest_requests_are():
+    rates = [5.0 * 5**n for n in range(10)]
+    assert plain(*((rate, 0, 8 * rate) for rate in rates))[0].startswith("3 of 10 samples: 51.67 writes/s")

@@ -212,3 +212,15 @@ def test_lines_cut_at_a_margin_lose_their_last_columns_and_no_more(lost: int):
         else:
             assert column not in read.tables.get("cpu", {})
     assert read.tables["paging"]["pgpgout_kb_per_s"].tolist() == [4.0, 40.0]
+
+
+@pytest.mark.parametrize(("free", "is_left_out"), [(799, True), (800, False)])
+def test_what_is_no_multiple_of_a_page_is_not_in_kb(free: int, is_left_out: bool):
+    row = dict(ROW) | {"swpd": 0, "free": free, "buff": 120_111 + is_left_out, "cache": 633, "si": 0, "so": 0}
+    row |= {} if is_left_out else {"buff": 120_112, "cache": 632}
+    text, _ = write([[row[word] for word in WORDS["3.0"].split()]] * 2, WORDS["3.0"].split())
+    read = reading(text)
+    assert read.tables["memory"]["free_kb"].isna().all() == is_left_out
+    assert ("vmstat -S M" in read.remarks) == is_left_out
+    told = reading(f"$ vmstat -S M 1\n{text}")
+    assert told.tables["memory"]["free_kb"].tolist() == [free * 1024] * 2

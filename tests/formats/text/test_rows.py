@@ -189,3 +189,25 @@ def test_every_line_of_any_mixture_is_counted_once_and_every_row_holds_its_value
         assert row["device"] in "\n".join(lines[max(row["line"] - 3, 0) : row["line"]])
         assert f"{row['util_pct']:.2f}" in "\n".join(lines[row["line"] - 1 :])
     assert all(1 <= line <= len(lines) for line in read.unread)
+
+
+@pytest.mark.parametrize(
+    ("last", "service"),
+    [
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.25", 0.25),
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.2", None),  # a number that may be cut
+        ("sdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41", "unread"),  # no latency
+    ],
+)
+def test_a_last_line_that_is_cut_off_is_read_as_far_as_it_goes(last, service):
+    capture = reading("\n".join([HEADER, ROW, last]))
+    disk = capture.tables["disk"]
+    assert (capture.unread == [3]) == (service == "unread")
+    assert ("read as far as it goes" in capture.remarks) == (service != "unread")
+    if service != "unread":
+        assert disk["writes_per_s"].tolist() == [1.0, 400.0]
+        assert disk["util_pct"].isna().tolist() == [False, True]
+        assert disk["await_ms"].tolist() == [5.90, 1.02]
+        assert disk["svctm_ms"].isna().tolist() == [False, service is None]
+    inside = reading("\n".join([HEADER, ROW, last, "", HEADER, ROW]))
+    assert inside.unread == [3]

@@ -184,6 +184,10 @@ def _states(series: DeviceSeries) -> Iterator[State]:
     lengths = weighted.lengths(samples)
     groups.sort(key=lambda group: -float(lengths[group[1]].sum()))
     requests, total = events_per_sample(samples), float(lengths.sum())
+    if len(groups) > MOST_STATES and not any(map(samples.has, _TIMED)):
+        # what is taken together is of any rate: where most requests are, a mean has to be of some sample
+        groups.sort(key=lambda group: -float(np.nansum(requests[group[1]])))
+        groups = sorted(_merged(groups), key=lambda group: -float(lengths[group[1]].sum()))
     for kind, places in _merged(groups):
         rows = samples[places]
         share = float(lengths[places].sum()) / total if total > 0 else math.nan
@@ -237,7 +241,7 @@ def _is_negligible(samples: Table, way: str) -> Mask:
 
 
 def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Places]:
-    """The samples of one kind by like latency, then like depth; by like size where nothing is timed."""
+    """The samples of one kind by like latency, then like depth; untimed ones by size, then rate."""
     places = np.flatnonzero(kinds == kind)
     if KINDS[kind] in ("idle", "stuck"):
         return [places]
@@ -245,15 +249,18 @@ def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Plac
     is_little = (samples["is_idle"] & ~(samples.floats("depth") >= STUCK_DEPTH))[places]
     found = [part for part in (places[~is_little],) if len(part)]
     little = [part for part in (places[is_little],) if len(part)]
-    timed = ("latency_ms", "depth", "util")
-    for column in timed if any(map(samples.has, timed)) else ("size_kb",):
+    for column in _TIMED if any(map(samples.has, _TIMED)) else ("size_kb", "ios_per_s"):
         values = samples.floats(column)
-        found = [part for group in found for part in _apart(group, values[group])]
+        gap = SPAN if column == "ios_per_s" else GAP  # a load that wobbles is one state
+        found = [part for group in found for part in _apart(group, values[group], gap)]
     return [*found, *little]
 
 
-def _apart(places: Places, values: Floats) -> list[Places]:
-    """Places whose values are alike; unknown and zero values are a group of their own."""
+_TIMED = ("latency_ms", "depth", "util")
+
+
+def _apart(places: Places, values: Floats, gap: float) -> list[Places]:
+    """Places of like values, none a `gap` (ln) apart; unknown and zero ones are a group of their own."""
     known = np.flatnonzero(values > 0)
     others = np.flatnonzero(~(values > 0))
     found = [places[others]] if len(others) else []
@@ -261,11 +268,11 @@ def _apart(places: Places, values: Floats) -> list[Places]:
         return found
     logs = np.log(values[known])
     low, high = float(logs.min()), float(logs.max())
-    if high - low <= GAP:
+    if high - low <= gap:
         return [*found, places[known]]
     order = np.argsort(logs, kind="stable")
     rising = logs[order]
-    number = np.concatenate(([0], np.cumsum(np.diff(rising) > GAP)))
+    number = np.concatenate(([0], np.cumsum(np.diff(rising) > gap)))
     firsts = np.searchsorted(number, np.arange(number[-1] + 1))
     lasts = np.append(firsts[1:], len(rising)) - 1
     widths = rising[lasts] - rising[firsts]

@@ -83,8 +83,9 @@ _SCALING = Scaling(
     raw=frozenset(("swpd", "free", "buff", "cache", "inact", "active", "si", "so")),
     whole=("used_kb", "free_kb", "buffers_kb", "cached_kb"),
     least=65_536.0,
-    remark="swpd, free, buff and cache make less than 64 MB together; if it was vmstat -S M, give the "
-    "command's line with the capture",
+    multiple_of=4,  # Linux counts memory in pages of 4 kB and more
+    remark="swpd, free, buff and cache make less than 64 MB together, or are left out as no multiples of a "
+    "page of 4 kB; if it was vmstat -S M, give the command's line with the capture",
 )
 FORMAT = TableFormat(
     id="vmstat",

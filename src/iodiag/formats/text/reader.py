@@ -18,6 +18,7 @@ from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.impossible_rows import true_rows
 from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without_disproven
+from iodiag.formats.text.rows.repaired_rows import last_line
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
@@ -84,6 +85,10 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
             found.name, int(numbers[index]), "rows are left out here: the time between is in none"
         )
     for rows in all_rows:
+        last, width = int(rows.lines[-1]), len(rows.layout.columns) + (rows.layout.key is not None)
+        if last == last_line(found) and 1 < len(found.text.words(last)) < width:
+            remark = "this line is cut off: it is read as far as it goes"
+            yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])
         block = found.blocks[int(rows.block[0])]
         line = int(numbers[block.header])
         if rows.layout.remark:
@@ -113,5 +118,5 @@ def _seems_scaled(found: Walk, rows: Rows, scaling: Scaling) -> bool:
     return (
         len(places) == len(scaling.whole)
         and not is_stated
-        and bool(np.nanmax(rows.numbers[:, places].sum(axis=1)) < scaling.least)
+        and bool(np.nan_to_num(rows.numbers[:, places]).sum(axis=1).max() < scaling.least)
     )

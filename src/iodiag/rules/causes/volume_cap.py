@@ -196,6 +196,8 @@ def _holds(view: View, series: DeviceSeries, top: Plateau, demand: Mask, limits:
     is_same = top.variation <= limits.same / 100 and top.other_range >= limits.varies
     is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number or is_same))
     is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
+    # a meter makes requests wait; a medium that no network is before has a ceiling of its own
+    is_most &= is_virtual(series) or level.latency_ms >= limits.answers
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
 
 
@@ -394,7 +396,9 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
     elif len(top.rows) > 1 and (asked := _asked(series, top, limits)) >= limits.asked:
-        text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
+        other = "requests/s (by their size)" if top.is_bytes else "throughput (by the size of requests)"
+        ranged = other if asked <= top.other_range else "the queue"
+        text = f"the rate kept to {{held:.1f}} %, while {ranged} ranged over {{asked:.1f}} %"
         held = max_over_min(top.rows, top.quantity)
         yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})
     is_unseen_link = top.cap is not None and top.cap.is_link and is_virtual(series)
@@ -429,7 +433,9 @@ RULE = Rule(
         "Raise the provisioned IOPS or throughput, or the size of the instance, or the quality-of-service "
         "setting.",
         "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
-        "consumed percentage). With fio at two sizes a cap keeps IOPS or MB/s, a device neither.",
+        "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
+        "consumed percentage). With fio at two sizes a cap keeps IOPS or MB/s; a link and a drive at its "
+        "ceiling keep MB/s, too.",
         "Bound by IOPS: send larger requests; bound by throughput: send less.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
@@ -470,6 +476,9 @@ RULE = Rule(
         "varies": Threshold(1.5, "x", "range of the other rate that shows which one is held", "judgement"),
         "split": Threshold(
             4, "times", "requests below for one above, of equal bytes", "beyond a mirror's two"
+        ),
+        "answers": Threshold(
+            0.2, "ms", "least latency of what a network serves", "io2 Block Express: 0.25 ms and more"
         ),
         "longest": Threshold(60, "s", "sample length that shows a limit", "longer means hide it"),
         "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),

@@ -3,7 +3,8 @@
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
 is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
 on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
-samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves.
+samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves;
+so is a stretch of three samples of fewer, with more than eight tasks where CPUs are not counted.
 One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others;
 so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where
 the CPUs' time is not shown: a load average of two and more for each CPU, as many tasks that want to run in
@@ -34,7 +35,7 @@ from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
-from iodiag.analysis.measure.windows import seconds
+from iodiag.analysis.measure.windows import longest, seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -263,13 +264,24 @@ of samples that is no chance; and of the work that is the kernel's."""
 def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
     """The samples in which the kernel takes most of the CPUs' time, if these are most and tasks hardly wait.
 
-    More tasks want to run then than there are CPUs; where these are not counted, more than one can serve.
+    Else the longest stretch of such samples: what a phase of a run is like its calm before does not outvote.
+    More tasks want to run then than there are CPUs; where these are not counted, more than one can serve, in
+    a stretch more than a crowd.
     """
-    rows = cpu[cpu.floats("system_pct") >= limits.system]
-    tasks = _tasks(view, rows)
-    is_told = tasks > (view.cpus or _MOST_TASKS) and (view.cpus is not None or len(rows) >= limits.samples)
-    is_told &= not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
-    return rows if is_told and 2 * len(rows) > len(cpu) and "cpu" not in view.average_only else rows[:0]
+    is_kernel = cpu.floats("system_pct") >= limits.system
+    rows, least = cpu[is_kernel], view.cpus or _MOST_TASKS
+    if 2 * len(rows) <= len(cpu):
+        stretch = longest(cpu, is_kernel, gap=0)
+        rows, least = rows[:0] if stretch is None else stretch, view.cpus or _CROWD_TASKS
+        is_told = len(rows) >= limits.samples
+    else:
+        is_told = view.cpus is not None or len(rows) >= limits.samples
+    is_told = is_told and _tasks(view, rows) > least and "cpu" not in view.average_only
+    return rows if is_told and not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait else rows[:0]
+
+
+_CROWD_TASKS = 8
+"""Tasks that want to run, of a phase of a run on CPUs that are not counted."""
 
 
 def _tasks(view: View, rows: Table) -> float:

@@ -150,9 +150,9 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         for reason, rows in by_text(dropped, "anomaly"):
             values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
-    is_over = samples.floats("util_pct") - weighted.half_digit(samples) > limits.most_util
-    if is_over.any():
-        over = samples[is_over]
+    least = samples.floats("util_pct") - weighted.half_digit(samples)
+    if (least > limits.most_util).any():
+        over = samples[least > 100]
         values = {
             "device": series.name,
             "count": len(over),

@@ -266,7 +266,7 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
 
 def _too_long(series: DeviceSeries, samples: Table, limits: Limits) -> Iterator[Mask]:
     """Where all requests, the reads and the writes took too long for any device of the class."""
-    in_line, flushing = _in_line(samples), _flushing(samples)
+    in_line, flushing = _in_line(samples, slack=weighted.half_digit(samples)), _flushing(samples)
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
         yield np.asarray((latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms)))
@@ -307,20 +307,23 @@ def _flushing(samples: Table) -> Floats:
     return np.where(is_usual, 2 * flush, 0.0)
 
 
-def _in_line(samples: Table, least_busy: float = LEAST_BUSY) -> Floats:
+def _in_line(samples: Table, least_busy: float = LEAST_BUSY, slack: Floats | float = 0.0) -> Floats:
     """Requests in line before one, at most: those in flight while busy, no more than were counted, or one.
 
-    Where util misses time, the quotient of depth and util is larger than all requests of the sample.
+    Where util misses time, the quotient of depth and util is larger than all requests of the sample. `slack`
+    is what the depth may be larger for its rounding.
     """
-    depth, at_once = _in_flight(samples, least_busy)
+    depth, at_once = _in_flight(samples, least_busy, slack)
     lengths = samples.floats("interval_s")
     most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
-def _in_flight(samples: Table, least_busy: float = LEAST_BUSY) -> tuple[Floats, Floats]:
+def _in_flight(
+    samples: Table, least_busy: float = LEAST_BUSY, slack: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
     """Requests in flight on the mean, and while busy; below `least_busy` the mean stands for these."""
-    depth, util = samples.floats("depth"), samples.floats("util")
+    depth, util = samples.floats("depth") + slack, samples.floats("util")
     by_latency = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
     depth = np.where(np.isnan(depth), by_latency, depth)
     is_usable = (util >= least_busy) & (util > 0) & np.asarray(samples["is_util_trusted"])

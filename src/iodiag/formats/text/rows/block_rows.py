@@ -196,14 +196,20 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
 
 
 def _scale(found: Walk, rows: Rows, scaling: Scaling) -> None:
-    """Bring columns whose unit the command states to the usual one."""
+    """Bring columns whose unit the command states to the usual one; leave out what cannot be in that."""
 
     def factor(block: Block) -> float:
         command = block.origin.command
         unit = scaling.unit(command.words) if command and command.tool == rows.layout.format else None
-        return 1.0 if unit is None else unit
+        return np.nan if unit is None else unit
 
-    factors = found.blocks.each(factor, np.float64)
+    factors = found.blocks.each(factor, np.float64)[rows.block]
+    names = [column.column for column in rows.layout.columns]
+    whole = rows.numbers[np.ix_(np.isnan(factors), [names.index(n) for n in scaling.whole if n in names])]
+    shown = whole[whole > 0]
+    if not 2 * np.count_nonzero(shown % scaling.multiple_of) > len(shown):
+        factors = np.where(np.isnan(factors), 1.0, factors)
     if (factors != 1.0).any():
         places = [n for n, column in enumerate(rows.layout.columns) if column.raw in scaling.raw]
-        rows.numbers[:, places] = rows.numbers[:, places] * factors[rows.block][:, None]
+        values = rows.numbers[:, places]
+        rows.numbers[:, places] = np.where(values == 0, 0.0, values * factors[:, None])

@@ -71,8 +71,33 @@ def repaired(found: Walk, lines: Sequence[int], blocks: Sequence[int], order: st
             progress.pieces.append(line)
         elif _looks_like_numbers(text[:_LONGEST_LINE].split()):
             found.classes[line] = CLASS["unread"]
+    if len(progress.pieces) == 1 and (line := progress.pieces[0]) == last_line(found):
+        row = _as_far_as_it_goes(found, found.blocks[progress.block], line)
+        rows += _taken(found, progress, line, progress.block, row, order) if row is not None else []
     _give_up(found, progress)
     return rows
+
+
+def last_line(found: Walk) -> int:
+    """The last line of a text that is not blank."""
+    return int(np.flatnonzero(~found.text.is_blank)[-1])
+
+
+def _as_far_as_it_goes(found: Walk, block: Block, line: int) -> OneRow | None:
+    """The row of a device whose end is cut off behind a latency; without a last number that may be cut.
+
+    A number with as many decimals as all others is whole. Without a latency a row says nothing of health.
+    """
+    layout, (name, *cells) = block.layout, found.text.words(line)
+    decimals = [len(cell.replace(",", ".").partition(".")[2]) for cell in cells]
+    if not decimals or decimals[-1] == 0 or len(set(decimals)) > 1:
+        cells = cells[:-1]
+    missing = len(layout.columns) - len(cells)
+    has_latency = any(str(column.column).endswith("await_ms") for column in layout.columns[: len(cells)])
+    if layout.key != "device" or layout.clock == "row" or missing <= 0 or not has_latency:
+        return None
+    header = Header(layout, block.clock_tokens, block.clock, block.is_label)
+    return parse_row(header, " ".join([name, *cells, *["nan"] * missing]))
 
 
 def _read(found: Walk, block: Block, lines: Sequence[int]) -> OneRow | None:
