@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of, equal_rates
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.array.quick_neighbours import are_twins, quicker_neighbour
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.who_waits import (
     BLOCKED_TASKS,
@@ -37,7 +38,6 @@ from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
-from iodiag.verdict.possible_reason import quicker_neighbour
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -76,9 +76,6 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
-
-TWIN_GAP = 0.25
-"""How far apart the bytes of two disks are, of either direction, that take like parts of one load."""
 
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
@@ -385,14 +382,14 @@ def _is_late_alone(view: View, series: DeviceSeries) -> bool:
     """
     if class_of(series) != "unknown":
         return False
-    sets = equal_rates(disks_of(view), TWIN_GAP)
-    twins = {one.name for group in sets if series in group for one in group}
     for state in lasting_states(series):
+        size = weighted.or_zero(state.size_kb)
         is_alone = state.at_once < QUEUE_DEPTH and not is_hardly_used(state)
-        quick = quicker_neighbour(view, series, state) if is_alone else None
-        if quick is not None:
-            usual = SERVICE["network"].usual if quick[0] in twins else SERVICE["spinning"].usual
-            if state.latency_ms > (1 if quick[0] in twins else LONE) * usual(weighted.or_zero(state.size_kb)):
+        if not is_alone or not state.latency_ms > SERVICE["network"].usual(size):
+            continue
+        if (quick := quicker_neighbour(view, series, state)) is not None:
+            is_twin = are_twins(view, series.name, quick[0])
+            if is_twin or state.latency_ms > LONE * SERVICE["spinning"].usual(size):
                 return True
     return False
 

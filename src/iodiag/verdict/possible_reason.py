@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
-from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.load.queueing import kept_up_ms
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of, is_adjacent_stream
-from iodiag.analysis.states.states import State, states
+from iodiag.analysis.states.states import State
 from iodiag.analysis.view.device_traits import is_spread
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.units import KB_PER_MB
 
 LONG_S, MOSTLY = 60.0, 0.7
@@ -27,9 +27,6 @@ NEVER_IDLE, LARGE_KB = 0.95, 256.0
 
 FEW = 2.0
 """Requests in flight while busy below which they are no burst."""
-
-LIKE, TIMES = 4.0, 4.0
-"""How far rate and size of a neighbour may be apart, and how many times as quick it is."""
 
 
 def likely(view: View, series: DeviceSeries, state: State) -> str:
@@ -112,27 +109,3 @@ def neighbour_clause(view: View, series: DeviceSeries, state: State) -> str:
         return ""
     values: Values = {"name": found[0], "ms": found[1], "rate": found[2]}
     return say("{name} beside it takes {ms} ms for such requests, at {rate}/s", values)
-
-
-def quicker_neighbour(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
-    """A device beside it that takes a fraction of the time for like requests: name, latency and rate.
-
-    Like ones are as many of either direction; beside it is what the same reports show.
-    """
-    apart = (other for other in view.devices if not are_related(view, series.name, other.name))
-    for other in apart:
-        for calm in states(other):
-            is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
-            is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)
-            ways = ("reads_per_s", "writes_per_s") if state.kind == "reads and writes" else ()
-            is_like = is_like and all(_are_like(calm.mean(way), state.mean(way)) for way in ways)
-            is_like = is_like and bool(same_reports(calm.rows, state.rows).any())
-            # times that are printed as zeros are none
-            is_quicker = 0 < calm.latency_ms * TIMES <= state.latency_ms
-            if other is not series and other.is_stacked == series.is_stacked and is_like and is_quicker:
-                return other.name, calm.latency_ms, calm.rate
-    return None
-
-
-def _are_like(one: float, other: float) -> bool:
-    return one <= LIKE * other and other <= LIKE * one

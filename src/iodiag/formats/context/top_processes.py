@@ -15,7 +15,7 @@ from iodiag.formats.context._process_io import program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
-_HEADER = r"^\s*(?=(?:.*\s)?PID\s)(?=.*\sUSER\s)(?=.*\sS\s)(?=.*\s%CPU\s)(?:\S{1,12}\s+){5,40}COMMAND\s*$"
+_HEADER = r"^\s*+(?=(?:.*\s)?PID\s)(?=.*\sUSER\s)(?=.*\sS\s)(?=.*\s%CPU\s)(?:\S{1,12}\s++){5,40}COMMAND\s*+$"
 _ASLEEP = "D"
 _SHARE = r"\d{1,6}(?:[.,]\d{1,3})?"
 _MOST_NAMED = 5
