@@ -61,3 +61,11 @@ def test_a_reading_of_a_moment_weighs_the_same_however_long_its_sample():
     assert weighted.mean(samples, "blocked", "queue") == 4.0
     # a rate of the same table is of all the time
     assert weighted.mean(samples, "free_change_pages_per_s", "memory") == pytest.approx(5.806, abs=1e-3)
+
+
+@pytest.mark.parametrize("column", ["await_ms", "latency_ms", "request_size_kb", "size_kb"])
+def test_means_of_requests_are_weighted_by_requests(column):
+    samples = Table.of(
+        pd.DataFrame({"interval_s": [1.0, 1.0], "ios_per_s": [13.0, 20.0], column: [7.0, 11.0]})
+    )
+    assert weighted.mean(samples, column) == pytest.approx((13 * 7 + 20 * 11) / 33)

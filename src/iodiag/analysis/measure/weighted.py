@@ -49,11 +49,15 @@ def half_digit(rows: Table) -> Floats | float:
     return rows.floats("half_digit") if "half_digit" in rows else HALF_DIGIT
 
 
+_DERIVED = {"latency_ms": "ios_per_s", "size_kb": "ios_per_s"}
+"""What weighs the means of requests that views add to the disk table's."""
+
+
 @cached
 def mean(rows: Table, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
     entry = registry.find(family, column)
-    by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+    by = (entry.weight or "") if entry is not None and entry.kind == "mean" else _DERIVED.get(column, "")
     data, (weights, total) = rows.floats(column), _weights(rows, by)
     if family in registry.OF_THE_MOMENT and (entry is None or entry.kind != "rate"):
         weights, total = np.ones(len(data)), float(len(data))
