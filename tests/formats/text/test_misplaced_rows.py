@@ -221,6 +221,48 @@ def test_sections_of_sar_that_stand_twice_give_no_other_rows(first: int, size: i
             assert any(known.items() <= each.items() for each in numbers), (family, row)
 
 
+QUEUE = (
+    "\n12:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15\n"
+    "12:10:01            {0}       251      2.06      9.60      0.75\n"
+)
+
+
+def test_idle_rows_of_another_host_are_no_copies() -> None:
+    of_disks = (
+        "12:00:01          DEV       tps  {}   await     %util\n"
+        "12:10:01          sda      {}.00      9.00      7.00      6.00      5.00      2.00      1.00\n"
+        "12:10:01          sdb      0.00      0.00      0.00      0.00      0.00      0.00      0.00\n"
+    )
+    old, new = "rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz", "rkB/s     wkB/s   areq-sz    aqu-sz"
+    hosts = [BANNER + of_disks.format(old, 3), BANNER.replace("vm", "db") + of_disks.format(new, 4)]
+    tables, unread = read("\n".join(host + QUEUE.format(n) for n, host in enumerate(hosts)))
+    assert [row["device"] for row in tables["disk"]] == ["sda", "sdb"] * 2
+    assert not unread
+
+
+@pytest.mark.parametrize("swapped_in", ["0.00", "1.00"])
+def test_idle_rows_of_another_section_are_no_copies(swapped_in: str) -> None:
+    rows = "12:10:01         {}      0.00\n12:20:01         0.00      0.00\n"
+    text = f"12:00:01     pswpin/s pswpout/s\n{rows.format(swapped_in)}{QUEUE.format(3)}\n"
+    text += f"12:00:01       proc/s   cswch/s\n{rows.format('0.00')}{QUEUE.format(4)}"
+    tables, unread = read(BANNER + text)
+    assert [row["context_switches_per_s"] for row in tables["system"]] == [0, 0]
+    assert not unread
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_of_a_page_without_its_header_are_refused_where_the_whole_page_follows(first: int) -> None:
+    lines = ["12:10:01         5.00      6.00\n", "12:20:01         7.00      8.00\n"]
+    page = "".join(lines[first:]) + QUEUE.format(3)
+    whole = f"\n12:00:01       proc/s   cswch/s\n{''.join(lines)}{QUEUE.format(3)}"
+    swapping = (
+        "12:00:01     pswpin/s pswpout/s\n12:10:01         0.00      0.00\n12:20:01         0.00      0.00\n"
+    )
+    tables, _ = read(BANNER + swapping + page + whole)
+    assert [row["pages_in_per_s"] for row in tables["swapping"]] == [0, 0]
+    assert [row["context_switches_per_s"] for row in tables["system"]] == [6, 8]
+
+
 @pytest.mark.parametrize(
     ("above", "row"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,30 +150,76 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
 def _is_of_second_copy(found: Walk, all_rows: Sequence[Rows]) -> Bools:
     """Which lines are rows of another section than that they stand below, as lines of sar stand twice.
 
-    Pages that were copied one after the other overlap, and the second may begin within a section. Its rows
-    up to the next header then stand below the last header of the first page. That next header, with its
-    clock, stands on both pages, below the same lines: those of the first page are under the right header.
+    Pages that were copied one after the other overlap, and one may begin within a section. Its rows up to the
+    next header then stand below the last header of the page before. That next header, with its clock, stands
+    on both pages, below the same lines. Rows of zeros alone are alike in many sections.
     """
     text, blocks = found.text, found.blocks
-    block_of = np.full(len(text), -1)
-    for rows in all_rows:
-        if rows.layout.clock == "row":
-            block_of[rows.lines] = rows.block
     has_clock = blocks.each(lambda block: block.layout.clock == "row" and not block.is_label, np.bool_)
-    headers = dict.fromkeys(np.unique(blocks.header[has_clock]).tolist())
+    origin = blocks.each(lambda block: block.origin.index, np.int64)
+    headers: dict[int, int] = dict(
+        zip(blocks.header[has_clock].tolist(), origin[has_clock].tolist(), strict=True)
+    )
     result = np.zeros(len(text), dtype=np.bool_)
-    copies: dict[str, int] = {}
+    if len({text.line(line) for line in headers}) == len(headers):
+        return result
+    rows_of, place_of = np.full((2, len(text)), -1)
+    for number, rows in enumerate(all_rows):
+        if rows.layout.clock == "row":
+            rows_of[rows.lines], place_of[rows.lines] = number, np.arange(len(rows.lines))
+
+    def row_at(line: int) -> _Place | None:
+        return (all_rows[rows_of[line]], int(place_of[line])) if line >= 0 <= rows_of[line] else None
+
+    copies: dict[tuple[int, str], int] = {}
     for last in headers:
-        first = copies.get(text.line(last), last)
-        copies[text.line(last)] = last
+        page = headers[last], text.line(last)
+        first = copies.get(page, last)
+        copies[page] = last
+        alike = []
         for here in range(last - 1, first, -1):
             there = here - (last - first)
             if there < 0 or here in headers or text.line(here) != text.line(there):
                 break
-            if block_of[here] >= 0 <= block_of[there]:
-                above, own = (blocks.like(int(block_of[line])).layout for line in (there, here))
-                result[here] = result[there] or above.columns != own.columns
+            places = row_at(there), row_at(here)
+            if places[0] is not None and places[1] is not None:
+                alike.append(((there, *places[0]), (here, *places[1])))
+        result[_wrong_ones(found, alike, row_at)] = True
     return result
+
+
+_Place = tuple[Rows, int]
+_Line = tuple[int, Rows, int]
+"""A line that is a row, the rows that it is one of, and its place among them."""
+
+
+def _wrong_ones(
+    found: Walk, alike: Sequence[tuple[_Line, _Line]], row_at: Callable[[int], _Place | None]
+) -> list[int]:
+    """The lines of `alike` that are not of their header: the upper or the lower of each pair, from below.
+
+    Those whose topmost goes on from what stands above it are under the right header.
+    """
+    others = [pair for pair in alike if pair[0][1].layout.columns != pair[1][1].layout.columns]
+    if not others:
+        return []
+    is_at_header, is_seam = [], []
+    for line, rows, place in alike[-1]:
+        above = next((at for at in range(line - 1, -1, -1) if not found.text.is_blank[at]), -1)
+        is_at_header.append(above == found.blocks.header[rows.block[place]])
+        before = row_at(above)
+        is_seam.append(before is not None and before[0] is rows and _goes_back(rows, before[1], place))
+    says_something = any(rows.numbers[place].any() for _, (_, rows, place) in others)
+    if all(is_at_header) or (is_seam[0] == is_seam[1] and not says_something):
+        return []
+    return [pair[0 if is_seam == [True, False] else 1][0] for pair in others]
+
+
+def _goes_back(rows: Rows, above: int, below: int) -> bool:
+    """Whether a row stands where its section cannot go on: below averages, or a row that is no earlier."""
+    later = rows.seconds[above] - rows.seconds[below]
+    is_early = bool(later > 0 or (later == 0 and rows.layout.key is None))
+    return is_early or bool(rows.is_average[above] and not rows.is_average[below])
 
 
 def _is_repeated(*keys: npt.NDArray[Any]) -> Bools:
