@@ -211,3 +211,24 @@ def test_a_last_line_that_is_cut_off_is_read_as_far_as_it_goes(last, service):
         assert disk["svctm_ms"].isna().tolist() == [False, service is None]
     inside = reading("\n".join([HEADER, ROW, last, "", HEADER, ROW]))
     assert inside.unread == [3]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mem: 15888 2200 9312 100 4375 13307 200 300 400 500",
+        "total 4096 12 34 56 78 90 12 34 56 78",
+        "/dev/sdq1 41152736 1024 2048 12 34 56 78 90 12 34",
+        "\nsdb 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.25",
+        "cache1 0.00 2.00 0.00 400.00 0.00 1600.00 8.00 0.41 1.02 0.25",
+    ],
+    ids=["free", "ls", "df", "below a blank line", "an unknown name"],
+)
+def test_a_last_line_of_another_tool_is_no_cut_row(line):
+    assert reading("\n".join([HEADER, ROW, line])).tables["disk"]["device"].astype(str).tolist() == ["sda"]
+
+
+def test_a_last_line_that_is_cut_off_may_be_of_a_device_with_rows():
+    last = "cache1" + ROW[3:]
+    rows = reading("\n".join([HEADER, ROW, last, HEADER, ROW, last.rsplit(None, 2)[0]])).tables["disk"]
+    assert rows["device"].astype(str).tolist() == ["sda", "cache1"] * 2

@@ -168,7 +168,8 @@ def _finished(found: Walk, store: RowStore, order: str) -> Rows:
     found.classes[store.take_back_damaged()] = CLASS["unread"]
     found.classes[store.settle(found.text)] = CLASS["row"]
     is_left = found.classes[store.lines] == UNSEEN
-    store.add(repaired(found, store.lines[is_left].tolist(), store.block[is_left].tolist(), order))
+    left = store.lines[is_left].tolist(), store.block[is_left].tolist()
+    store.add(repaired(found, *left, order, store.names))
     return store.rows()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.formats import clock as _clock
 from iodiag.formats.text.rows.arithmetic import obeys
 from iodiag.formats.text.rows.numbers import is_figure, is_value
-from iodiag.formats.text.rows.single_row_parser import OneRow, is_item, parse_row
+from iodiag.formats.text.rows.single_row_parser import OneRow, is_item, is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, label_sizes
 from iodiag.formats.types import Layout
@@ -45,11 +45,13 @@ class _Progress:
     labelled: dict[tuple[int, str], int] = field(default_factory=dict)
 
 
-def repaired(found: Walk, lines: Sequence[int], blocks: Sequence[int], order: str) -> list[RepairedRow]:
+def repaired(
+    found: Walk, lines: Sequence[int], blocks: Sequence[int], order: str, names: Collection[str]
+) -> list[RepairedRow]:
     """The rows among lines that are no plain ones; the lines' classes are filled in.
 
-    What is no row is left open for the caller to class as prose; what clearly is one and cannot be read
-    is classed `unread`.
+    `names` are the items of the plain ones. What is no row is left open for the caller to class as prose; what
+    clearly is one and cannot be read is classed `unread`.
     """
     progress = _Progress()
     rows: list[RepairedRow] = []
@@ -72,7 +74,7 @@ def repaired(found: Walk, lines: Sequence[int], blocks: Sequence[int], order: st
         elif _looks_like_numbers(text[:_LONGEST_LINE].split()):
             found.classes[line] = CLASS["unread"]
     if len(progress.pieces) == 1 and (line := progress.pieces[0]) == last_line(found):
-        row = _as_far_as_it_goes(found, found.blocks[progress.block], line)
+        row = _as_far_as_it_goes(found, found.blocks[progress.block], line, names)
         rows += _taken(found, progress, line, progress.block, row, order) if row is not None else []
     _give_up(found, progress)
     return rows
@@ -83,10 +85,12 @@ def last_line(found: Walk) -> int:
     return int(np.flatnonzero(~found.text.is_blank)[-1])
 
 
-def _as_far_as_it_goes(found: Walk, block: Block, line: int) -> OneRow | None:
+def _as_far_as_it_goes(found: Walk, block: Block, line: int, names: Collection[str]) -> OneRow | None:
     """The row of a device whose end is cut off behind a latency; without a last number that may be cut.
 
     A number with as many decimals as all others is whole. Without a latency a row says nothing of health.
+    Other tools' lines begin with a word and go on with numbers, too, but not with a name of a device right
+    below its rows.
     """
     layout, (name, *cells) = block.layout, found.text.words(line)
     decimals = [len(cell.replace(",", ".").partition(".")[2]) for cell in cells]
@@ -94,7 +98,8 @@ def _as_far_as_it_goes(found: Walk, block: Block, line: int) -> OneRow | None:
         cells = cells[:-1]
     missing = len(layout.columns) - len(cells)
     has_latency = any(str(column.column).endswith("await_ms") for column in layout.columns[: len(cells)])
-    if layout.key != "device" or layout.clock == "row" or missing <= 0 or not has_latency:
+    is_named = (name in names or is_kernel_name(name)) and not found.text.is_blank[line - 1]
+    if layout.key != "device" or layout.clock == "row" or missing <= 0 or not (has_latency and is_named):
         return None
     header = Header(layout, block.clock_tokens, block.clock, block.is_label)
     return parse_row(header, " ".join([name, *cells, *["nan"] * missing]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -119,6 +119,11 @@ class RowStore:
         """Whether a row's name may stand on a line of its own above the values."""
         layout = self.first.layout
         return layout.key is not None and layout.key_at == "first" and layout.clock == "line"
+
+    @property
+    def names(self) -> Collection[str]:
+        """The items of the rows so far."""
+        return self._names.keys()
 
     def take(self, text: Text, tokens: Tokens, places: Ints) -> None:
         """Take the rows among some lines: those with as many tokens as their header, each of its kind.
