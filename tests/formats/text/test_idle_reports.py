@@ -55,8 +55,15 @@ def test_every_device_of_the_run_was_idle():
         ([report(below=HEADER + "...\n"), FULL], {}),
         ([report(below=""), FULL], {}),
         ([FULL, report(below="")], {"command": "$ iostat -xz 1\n"}),
+        ([report(), FULL], {"command": "$ iostat -x 1\n"}),
+        ([FULL, report()], {"command": "$ iostat -x 1 sda sdb\n"}),
+        ([FULL, report()[:-1]], {}),
+        ([FULL, report()[:-2]], {"command": "$ iostat -xz 1\n"}),
     ],
-    ids=["CPUs wait", "a task may wait", "words", "a cut row", "left out", "no header", "cut at the end"],
+    ids=[
+        *("CPUs wait", "a task may wait", "words", "a cut row", "left out", "no header", "cut at the end"),
+        *("no option", "a device that is gone", "cut behind the header", "cut within the header"),
+    ],
 )
 def test_what_else_a_missing_table_may_be(reports, options):
     rows = samples(run(*reports, **options))

@@ -1,8 +1,9 @@
 """Reports of `iostat -z` that show the CPUs and no device: every device of their run was idle.
 
 Such a report is told from one that a paste cut: the header of the devices stands alone, and the next report
-or the end follows; or nothing stands there, below a visible `-z`, and the next report follows. A device that
-is stuck completes no request and is left out as well: where somebody may wait for I/O, nothing is told.
+or the blank line at the end follows; or nothing stands there, below a visible `-z`, and the next report
+follows. Below a visible command without `-z` the devices are gone or cut off. A device that is stuck
+completes no request and is left out as well: where somebody may wait for I/O, nothing is told.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def idle_rows(found: Walk, cpu: Table, disk: Table) -> Table | None:
         if header >= 0:
             places.append(place)
             lines.append(int(found.text.numbers[header]))
-    templates = _first_of_each(disk)
+    templates = _first_of_each(disk) if places else {}
     pairs = [
         (place, line, row)
         for place, line in zip(places, lines, strict=True)
@@ -85,12 +86,15 @@ def _may_wait(cpu: Table, place: int, origin: Origin) -> bool:
 
 def _empty_table(found: Walk, row: int, origin: Origin) -> int:
     """The line of the devices' header that has no rows below a row of CPUs, or that row; -1 for neither."""
-    below = _solid_below(found, row)
-    header, after = next(below, -1), -1
-    if _is_of_devices(found, header):
-        after = next(below, len(found.text))
-        return header if after == len(found.text) or _begins_report(found, after) else -1
     is_told = origin.command is not None and origin.command.has_flag("z")
+    if origin.command is not None and not is_told:
+        return -1
+    below = _solid_below(found, row)
+    header = next(below, -1)
+    if _is_of_devices(found, header):
+        after = next(below, -1)
+        is_whole = _begins_report(found, after) if after >= 0 else header + 1 < len(found.text)
+        return header if is_whole else -1
     return row if is_told and header >= 0 and _begins_report(found, header) else -1
 
 

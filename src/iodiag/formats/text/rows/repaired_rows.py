@@ -50,8 +50,8 @@ def repaired(
 ) -> list[RepairedRow]:
     """The rows among lines that are no plain ones; the lines' classes are filled in.
 
-    `names` are the items of the plain ones. What is no row is left open for the caller to class as prose; what
-    clearly is one and cannot be read is classed `unread`.
+    `names` are the items of the plain ones. What is no row is left open for the caller to class as prose;
+    what clearly is one and cannot be read is classed `unread`.
     """
     progress = _Progress()
     rows: list[RepairedRow] = []
