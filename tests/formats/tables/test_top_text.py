@@ -133,6 +133,30 @@ def test_the_date_of_a_script_is_kept():
     assert str(capture.tables["memory"]["time"].iloc[0])[:19] == "2026-11-20 09:14:01"
 
 
+def test_the_heads_of_several_hosts_have_units_and_orders_of_their_own():
+    lines = (
+        "MiB Mem :  15888.0 total,   9312.0 free,   2200.0 used,   4375.0 buff/cache",
+        "KiB Mem :  15888 total,   9312 free,   2200 used,   4375 buff/cache",
+        "KiB Mem :  15888 total,   2200 used,   9312 free,   4375 buff/cache",
+    )
+    memory = read("\n".join(lines) + "\n").tables["memory"]
+    assert memory["free_kb"].tolist() == [9312 * 1024, 9312, 9312]
+    assert memory["used_kb"].tolist() == [2200 * 1024, 2200, 2200]
+
+
+def test_a_paste_that_doubles_line_feeds_is_read_like_any_other():
+    text = "Fri Nov 20 09:14:01 UTC 2026\n" + "\n".join(head(second, 40.0 + second) for second in (2, 5, 8))
+    once, twice = read(text), read(text.replace("\n", "\n\n"))
+    for name in ("cpu", "memory", "swap"):
+        kept = [table.drop(columns=["line", "source"]) for table in (once.tables[name], twice.tables[name])]
+        assert kept[0].equals(kept[1])
+    assert (once.ledgers[0].counts, once.notes[0].reason) == (twice.ledgers[0].counts, twice.notes[0].reason)
+
+
+def test_a_head_on_one_line_counts_as_one_line():
+    assert read(head().replace("\n", "\\n") + "\n").ledgers[0].counts == {"row": 1}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -69,6 +69,9 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
     above: _Cells | None = None
     clock = ""
     for piece in pieces:
+        if not piece.text.strip():
+            result.append(piece)  # a paste may double all line feeds
+            continue
         cells = _cells_of(piece.text)
         if cells is None:
             if first := _CLOCK.match(piece.text):
@@ -76,20 +79,29 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
             result.append(piece)
         elif above is not None and _is_same_row(above, cells):
             cells = cells._replace(numbers=above.numbers | cells.numbers)
-            whole = Piece("", result[-1].number, result[-1].span + piece.span)
+            del result[_end_of_solid(result) :]
+            whole = Piece("", result[-1].number, piece.number + piece.span - result[-1].number)
             result[-2:] = _laid_out(cells, whole)
+        elif above is not None and _header(above) == _header(cells):
+            del result[_end_of_solid(result) :]
+            result.append(_laid_out(cells, piece)[1])
         else:
             result += [piece._replace(text=clock)] if clock else []
-            is_like_above = above is not None and above.numbers.keys() == cells.numbers.keys()
-            result += _laid_out(cells, piece)[is_like_above:]
+            result += _laid_out(cells, piece)
             clock = ""
         above = cells
     return result
 
 
+def _end_of_solid(pieces: Sequence[Piece]) -> int:
+    """Where the blank lines at the end begin."""
+    return next((n for n in range(len(pieces), 0, -1) if pieces[n - 1].text.strip()), 0)
+
+
 def _is_dated(above: Sequence[Piece]) -> bool:
     """Whether the line above is a time with its date, as scripts print it: top's own has none."""
-    clock = _clock.parse_line(above[-1].text) if above else None
+    end = _end_of_solid(above)
+    clock = _clock.parse_line(above[end - 1].text) if end else None
     return clock is not None and (clock.day is not None or clock.epoch is not None)
 
 
@@ -101,9 +113,12 @@ def _is_same_row(above: _Cells, cells: _Cells) -> bool:
 
 def _laid_out(cells: _Cells, piece: Piece) -> list[Piece]:
     """The header and the row of some cells, which stand where `piece` does."""
-    header = f"top:{cells.table}:{cells.unit} {' '.join(cells.numbers)}"
     row = " ".join([*([cells.key] * (cells.table == "cpu")), *cells.numbers.values()])
-    return [piece._replace(text=header), piece._replace(text=row)]
+    return [piece._replace(text=_header(cells)), piece._replace(text=row)]
+
+
+def _header(cells: _Cells) -> str:
+    return f"top:{cells.table}:{cells.unit} {' '.join(cells.numbers)}"
 
 
 def _cells_of(text: str) -> _Cells | None:
