@@ -127,7 +127,7 @@ def test_a_zone_of_several_meanings_stays_unknown(zone: str):
         (["-wS", "m"], 1e6 / 1024),
         (["--unit=K"], 1),
         (["-S", "k"], 1000 / 1024),
-        (["1", "5"], None),
+        (["1", "5"], 1),
         (["-S", "X"], None),
     ],
 )
@@ -147,6 +147,35 @@ def test_s_scales_memory_and_swap_but_not_blocks():
 def test_a_memory_too_small_to_be_kb_is_remarked():
     text, _ = write([row_of("3.0")] * 2, WORDS["3.0"].split())
     assert "vmstat -S M" in reading(text).remarks
+    assert "vmstat -S M" in reading(f"$ iostat -x 1\n\n{text}").remarks
+    assert "vmstat -S M" not in reading(f"$ vmstat 1 2\n{text}").remarks
+
+
+ODD = "procs ---memory---\n r b swpd free {} si so bi bo in cs us sy id wa st\n 1 0 3 {} 1001 2003 0 0 7 8 9 10 1 2 97 0 0\n"
+
+
+@pytest.mark.parametrize("words", ["buff cache", "inact active"])
+def test_memory_that_is_left_out_is_remarked(words: str):
+    read = reading(ODD.format(words, 90001))
+    assert read.tables["memory"]["free_kb"].isna().all()
+    assert "vmstat -S M" in read.remarks
+
+
+def test_memory_without_s_is_in_kb():
+    read = reading("$ vmstat 1 3\n" + ODD.format("buff cache", 90001))
+    assert read.tables["memory"]["free_kb"].tolist() == [90001]
+    assert "vmstat -S M" not in read.remarks
+
+
+def test_each_run_has_a_unit_of_its_own():
+    """Whose memory is in MB does not tell what another's is in."""
+    banner = "Linux 5.14.0 ({}) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    other = ODD.format("inact active", 90000).replace(" 3 90000 1001 2003 ", " 8 90000 1004 2008 ")
+    runs = [banner.format("a") + ODD.format("inact active", 90001), banner.format("b") + other]
+    for order in (runs, runs[::-1]):
+        free = reading("\n".join(order)).tables["memory"]["free_kb"]
+        assert sorted(free.dropna()) == [90000]
+        assert free.isna().sum() == 1
 
 
 @pytest.mark.parametrize(

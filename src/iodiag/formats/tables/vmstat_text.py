@@ -70,12 +70,12 @@ def layout(words: tuple[str, ...]) -> Layout | None:
 
 
 def memory_unit_kb(options: Sequence[str]) -> float | None:
-    """kB per printed unit of memory under a command's `-S k|K|m|M`; None where it does not say."""
+    """kB per printed unit of memory under a command's `-S k|K|m|M`, 1 without; None for an unknown unit."""
     for option, value in zip(options, (*options[1:], ""), strict=False):
         match = re.fullmatch(r"-(?:[a-zA-Z]*)S([kKmM])?|--unit(?:=([kKmM]))?", option)
         if match:
             return _UNIT_KB.get(match[1] or match[2] or value)
-    return None
+    return 1.0
 
 
 _SCALING = Scaling(

@@ -15,7 +15,7 @@ from iodiag.formats.text.clean.logged_lines import unwrapped
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
-from iodiag.formats.text.rows.block_rows import rows_of
+from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
 from iodiag.formats.text.rows.impossible_rows import true_rows
 from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without_disproven
 from iodiag.formats.text.rows.repaired_rows import last_line
@@ -110,13 +110,11 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
 
 
 def _seems_scaled(found: Walk, rows: Rows, scaling: Scaling) -> bool:
-    """Whether numbers are so small that they may stand in another unit, of which no command tells."""
+    """Whether numbers of which no command tells the unit are left out, or so small that it may be another."""
+    numbers = rows.numbers[np.isnan(found.blocks.each(stated_unit, np.float64))[rows.block]]
     columns = [column.column for column in rows.layout.columns]
     places = [columns.index(name) for name in scaling.whole if name in columns]
-    command = found.blocks[int(rows.block[0])].origin.command
-    is_stated = command is not None and scaling.unit(command.words) is not None
-    return (
-        len(places) == len(scaling.whole)
-        and not is_stated
-        and bool(np.nan_to_num(rows.numbers[:, places]).sum(axis=1).max() < scaling.least)
-    )
+    scaled = [place for place, column in enumerate(rows.layout.columns) if column.raw in scaling.raw]
+    is_whole = len(places) == len(scaling.whole) and len(numbers) > 0
+    is_small = is_whole and np.nan_to_num(numbers[:, places]).sum(axis=1).max() < scaling.least
+    return bool(is_small or np.isnan(numbers[:, scaled]).any())

@@ -196,20 +196,26 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
         found.classes[half.lines[fits]] = CLASS["row"]
 
 
+def stated_unit(block: Block) -> float:
+    """The unit of the columns that may be scaled, in the usual one; NaN where no command of the run tells."""
+    scaling, command = block.layout.scaling, block.origin.command
+    unit = (
+        scaling.unit(command.words) if scaling and command and command.tool == block.layout.format else None
+    )
+    return np.nan if unit is None else unit
+
+
 def _scale(found: Walk, rows: Rows, scaling: Scaling) -> None:
-    """Bring columns whose unit the command states to the usual one; leave out what cannot be in that."""
-
-    def factor(block: Block) -> float:
-        command = block.origin.command
-        unit = scaling.unit(command.words) if command and command.tool == rows.layout.format else None
-        return np.nan if unit is None else unit
-
-    factors = found.blocks.each(factor, np.float64)[rows.block]
+    """Bring columns to the usual unit from that which a command states; leave out what is in another."""
+    factors = found.blocks.each(stated_unit, np.float64)[rows.block]
+    run = found.blocks.each(lambda block: block.origin.index, np.int64)[rows.block]
     names = [column.column for column in rows.layout.columns]
-    whole = rows.numbers[np.ix_(np.isnan(factors), [names.index(n) for n in scaling.whole if n in names])]
-    shown = whole[whole > 0]
-    if not 2 * np.count_nonzero(shown % scaling.multiple_of) > len(shown):
-        factors = np.where(np.isnan(factors), 1.0, factors)
+    whole = rows.numbers[:, [names.index(name) for name in scaling.whole if name in names]]
+    shown, odd = (
+        np.bincount(run, np.count_nonzero(is_counted, axis=1))
+        for is_counted in (whole > 0, (whole > 0) & (whole % scaling.multiple_of != 0))
+    )
+    factors = np.where(np.isnan(factors) & (2 * odd <= shown)[run], 1.0, factors)
     if (factors != 1.0).any():
         places = [n for n, column in enumerate(rows.layout.columns) if column.raw in scaling.raw]
         values = rows.numbers[:, places]
