@@ -272,13 +272,55 @@ def test_rows_of_a_page_without_its_header_are_refused_where_the_whole_page_foll
     ],
     ids=["a fraction of a task", "a fraction of a kilobyte", "no decimals"],
 )
-def test_a_row_whose_decimals_are_not_its_headers_is_none(above: str, row: str) -> None:
+def test_a_row_behind_averages_whose_decimals_are_not_its_headers_is_none(above: str, row: str) -> None:
     lines = SECTIONS.split("\n")
-    at = next(n for n, line in enumerate(lines) if above in line) + 3
+    at = next(n for n, line in enumerate(lines) if above in line) + 4
     once, _ = read(SECTIONS)
     tables, unread = read("\n".join([*lines[:at], row, *lines[at:]]))
     assert unread == [at + 1]
     assert {name: len(rows) for name, rows in tables.items()} == {n: len(rows) for n, rows in once.items()}
+
+
+@pytest.mark.parametrize(
+    ("header", "printed", "typed", "family"),
+    [
+        (
+            "CPU %user %nice %system %iowait %steal %idle",
+            "all 5.10 0.00 2.00 1.00 0.00 91.90",
+            "all 5.00 0 2 1 0 92",
+            "cpu",
+        ),
+        (
+            "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util",
+            "sda 12.50 100.00 50.10 15.00 1.00 5.00 1.00",
+            "sda 12 100 50 15 1 5 1",
+            "disk",
+        ),
+        (
+            "runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked",
+            "2 234 0.40 0.30 0.20 1",
+            "1.5 234 1 0.40 0.30 1",
+            "queue",
+        ),
+        (
+            "kbmemfree kbmemused %memused kbbuffers kbcached",
+            "123456 234567 65.50 1000 20000",
+            "123456.5 234567.5 65.50 1000.0 20000.5",
+            "memory",
+        ),
+    ],
+    ids=["shares", "rates", "tasks", "means of memory"],
+)
+def test_rows_that_were_typed_or_computed_are_read(
+    header: str, printed: str, typed: str, family: str
+) -> None:
+    times = [f"12:{minute}:01" for minute in (10, 20, 30, 40)]
+    rows = [f"{time} {typed if time == times[2] else printed}\n" for time in times]
+    tables, unread = read(f"{BANNER}12:00:01 {header}\n{''.join(rows)}")
+    assert len(tables[family]) == 4
+    assert not unread
+    tables, unread = read(f"{BANNER}12:00:01 {header}\n{''.join(rows[:2])}Average: {typed}\n")
+    assert not unread
 
 
 def test_the_shares_of_a_cpu_do_not_add_up_to_more_than_its_time() -> None:

@@ -393,6 +393,7 @@ class RowStore:
     def mark_odd(self, *, keeps_zeros: bool) -> None:
         """Mark the rows of sar that have decimals in other columns than sar prints them: another section's.
 
+        It is evidence only at a place of doubt, for whoever types a row or computes a mean writes what he likes.
         `keeps_zeros` says that no zeros are dropped, and so no decimals.
         """
         usual = self._usual_by_column()

@@ -174,8 +174,6 @@ def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:
         value, suffix, is_bad = odd_number(cell)
         if is_bad or (not math.isnan(suffix) and not column.is_size):
             return None
-        if column.is_whole and math.isnan(suffix) and value % 1:
-            return None
         values.append(value * column.factor if math.isnan(suffix) else value * suffix * KB_PER_BYTE)
     return tuple(values)
 
