@@ -127,6 +127,19 @@ def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(tex
     assert not block.unread
 
 
+@pytest.mark.parametrize("total", ["0.450", "0.451"])
+def test_a_total_that_is_the_rounded_sum_of_its_parts_is_no_evidence_of_a_sample(total):
+    """3 reads and 6 writes in 20 s: two whole numbers are so by chance, three are not."""
+    text = NEW.replace("70.000           0.000", f"{total}           0.000")
+    text = text.replace(
+        "    0.000           0.000           0.000   ", "    0.150           0.600           4.000   "
+    )
+    text = text.replace(" 70.000         280.000", "  0.300           1.200")
+    frame, _ = frame_of(text)
+    assert frame[["ops_per_s", "reads_per_s", "writes_per_s"]].iloc[0].tolist() == [float(total), 0.15, 0.3]
+    assert frame["since_boot"].tolist() == [True]
+
+
 def test_operations_that_come_again_below_one_name_are_of_nobody_known():
     operations = NEW.split("\n\n", 2)[2]
     frame, _ = frame_of(NEW + "\n" + operations.replace("70.000 ", "90.000 "))

@@ -252,9 +252,14 @@ def _is_sample(rows: Sequence[_Row]) -> bool:
     """Whether all rates of operations are whole numbers over the same few seconds, and not by chance."""
     rates = {(name, row.numbers[name], place) for row in rows for name, place in row.places.items()}
     # where no other operations are counted the sum says nothing that its parts do not
-    sums = {row.numbers.get("reads_per_s", 0) + row.numbers.get("writes_per_s", 0) for row in rows}
+    sums = [row.numbers.get("reads_per_s", 0) + row.numbers.get("writes_per_s", 0) for row in rows]
     told = [(rate, place) for name, rate, place in rates if rate > 0]
-    free = [place for name, rate, place in rates if rate > 0 and not (name == _RATES[0] and rate in sums)]
+    free = [
+        place
+        for name, rate, place in rates
+        # each of the three is rounded
+        if rate > 0 and not (name == _RATES[0] and any(abs(rate - own) <= 1.51 * place for own in sums))
+    ]
     chance = 0.0
     for seconds in range(1, _LONGEST_SAMPLE_S + 1):
         chance += math.prod(min(1.0, seconds * place) for place in free)

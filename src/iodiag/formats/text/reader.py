@@ -52,7 +52,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         raise UnknownFormat(f"{source.name}:{text.numbers[found.foreign[tool]]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_am_pm)
     is_ended = source.data.endswith((b"\n", b"\r")) or text.is_blank.all()
-    cut = -1 if is_ended else int(np.flatnonzero(~text.is_blank)[-1])
+    cut = -1 if is_ended else last_line(found)
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order), cut))
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)

@@ -262,7 +262,8 @@ def without_cut_numbers(found: Walk, all_rows: Sequence[Rows], cut: int) -> Iter
         own = sizes[rows.lines]
         width = sizes[found.blocks.like(int(rows.block[0])).header]
         is_short = (own < width) & (np.count_nonzero(own == width) > _MOST_ALIKE * len(own))
-        suspects = np.flatnonzero(is_short | (rows.lines == cut)).tolist()
+        is_known = ~np.isnan(rows.numbers[:, place])
+        suspects = np.flatnonzero((is_short | (rows.lines == cut)) & is_known).tolist()
         rows.numbers = rows.numbers.copy() if suspects else rows.numbers
         others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != cut][-20:]}
         for at in suspects:

@@ -362,7 +362,7 @@ class RowStore:
 
     def keeps_zeros(self) -> bool:
         """Whether numbers end in zeros behind the point, which spreadsheets and other programs drop."""
-        usual = self._usual_by_column()
+        usual = self._usual_by_column
         for places, decimals in self._decimals if usual.any() else ():
             last_digits = np.rint(self._printed(places) * 10.0**usual) % 10
             is_kept = (last_digits == 0) & (decimals == usual) & (usual > 0)
@@ -376,7 +376,7 @@ class RowStore:
         Returns their lines. A tool prints a fixed number of decimals. Whoever types a row leaves them out
         more than once; where zeros are dropped, nothing is lost.
         """
-        usual, damaged = self._usual_by_column(), [np.empty(0, dtype=np.int64)]
+        usual, damaged = self._usual_by_column, [np.empty(0, dtype=np.int64)]
         for places, decimals in self._decimals if usual.any() else ():
             is_usual = (decimals == usual) & (usual > 0)
             is_whole = (decimals == 0) & (usual > 0)
@@ -393,10 +393,10 @@ class RowStore:
     def mark_odd(self, *, keeps_zeros: bool) -> None:
         """Mark the rows of sar that have decimals in other columns than sar prints them: another section's.
 
-        It is evidence only at a place of doubt, for whoever types a row or computes a mean writes what he likes.
+        It is evidence only at a place of doubt: who types a row or computes a mean may write others, too.
         `keeps_zeros` says that no zeros are dropped, and so no decimals.
         """
-        usual = self._usual_by_column()
+        usual = self._usual_by_column
         for places, decimals in self._decimals:
             is_bare = (decimals == 0) & (usual > 0) & keeps_zeros
             is_fine = (decimals > 0) & self._is_whole
@@ -410,10 +410,11 @@ class RowStore:
         printed: Floats = self._numbers[:, places].T / self._factors
         return printed
 
+    @cached_property
     def _usual_by_column(self) -> Ints:
         """The commonest number of decimals in each column; between two that of all rates and shares.
 
-        A lone row's rates and shares are held against each other.
+        A lone row's rates and shares are held against each other. To be asked once all rows are taken.
         """
         counts = np.zeros((_MOST_DECIMALS + 1, len(self._numbers)))
         for places, decimals in self._decimals:
