@@ -228,6 +228,14 @@ def test_a_last_line_of_another_tool_is_no_cut_row(line):
     assert reading("\n".join([HEADER, ROW, line])).tables["disk"]["device"].astype(str).tolist() == ["sda"]
 
 
+def test_a_last_line_that_is_cut_off_within_a_number_is_said_once():
+    rows = ["sda 1 2 3 4 5", "sda 1 2 3 4 15", "sda 1 2 3 4"]
+    capture = reading("\n".join(["Device r/s rkB/s r_await %util aqu-sz", *rows]))
+    assert capture.disk["read_await_ms"].tolist() == [3, 3, 3]
+    assert capture.disk["util_pct"].isna().tolist() == [False, False, True]
+    assert len(capture.notes) == 1
+
+
 def test_a_last_line_that_is_cut_off_may_be_of_a_device_with_rows():
     last = "cache1" + ROW[3:]
     rows = reading("\n".join([HEADER, ROW, last, HEADER, ROW, last.rsplit(None, 2)[0]])).tables["disk"]
