@@ -34,6 +34,32 @@ def test_a_capture_of_nothing_else_is_said_so(report_of):
     assert "nothing about the present" in finding.summary
 
 
+SCREEN = """\
+top - 09:14:0{second} up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87
+%Cpu(s):  {user} us,  1.0 sy,  0.0 ni, {idle} id,  9.0 wa,  0.0 hi,  1.0 si,  0.0 st
+"""
+
+
+@pytest.mark.parametrize("screens", [1, 4])
+def test_the_first_screen_of_top_may_be_a_sample(report_of, screens):
+    shares = [{"user": 3.0, "idle": 86.0}, *([{"user": 41.0, "idle": 48.0}] * 3)]
+    text = "\n".join(SCREEN.format(second=n, **shares[n]) for n in range(screens))
+    finding = only(report_of(text, rules=[RULE]))
+    said = " ".join((finding.title, *finding.remedy, *finding.refutes, *finding.confirm))
+    assert "may average" in finding.title
+    assert "top -b -n 2" in said
+    assert not any(word in said for word in ("vmstat", "iostat", "-y"))
+    assert "may average" in finding.summary
+    assert ("Only" in finding.summary) == (screens == 1)
+
+
+def test_mpstat_of_old_shows_the_shares_of_top_and_averages(report_of):
+    text = "12:00:01 CPU %user %nice %sys %iowait %irq %soft %steal %idle\n12:00:01 all 3.0 0.0 1.0 9.0 0.0 1.0 0.0 86.0\n"  # noqa: E501
+    banner = "Linux 2.6.18 (db1) \t11/20/26\n\n"
+    finding = only(report_of(banner + text, rules=[RULE]))
+    assert finding.title == "The first report averages the time since boot"
+
+
 @pytest.mark.parametrize(
     "text",
     [

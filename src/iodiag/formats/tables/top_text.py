@@ -168,14 +168,14 @@ def layout(words: tuple[str, ...]) -> Layout | None:
 
 
 def _of_cpus(tables: dict[str, Table]) -> dict[str, Table]:
-    """Shares in the meaning of the table; those of the first screen of a run are no sample."""
+    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`."""
     cpu = combine_long_cpu(tables["cpu"])
     segment, report = (np.asarray(cpu[name], dtype=np.int64) for name in ("segment", "report"))
     first = np.full(int(segment.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, segment, report)
     is_first = report == first[segment]
     lengths = np.where(is_first, np.nan, cpu.floats("interval_s"))
-    return {"cpu": cpu.with_columns(since_boot=is_first, interval_s=lengths)}
+    return {"cpu": cpu.with_columns(since_boot=is_first, may_be_sample=is_first, interval_s=lengths)}
 
 
 _REMARK = (

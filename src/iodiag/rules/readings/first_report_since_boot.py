@@ -1,9 +1,9 @@
 """The first report of a tool is an average since boot.
 
-What it detects: reports of iostat, vmstat and mpstat that average everything since boot. They are
-left out of every other rule; where a capture has nothing else, the other rules see them, but
-conclude nothing surer than a possibility. It is told only where the report says something else than
-those that follow, or where nothing follows.
+What it detects: reports of iostat, vmstat and mpstat that average everything since boot, and top's first
+screen, which may. They are left out of every other rule; where a capture has nothing else, the other rules
+see them, but conclude nothing surer than a possibility. It is told only where the report says something else
+than those that follow, or where nothing follows.
 
 Why it matters: the average of weeks says nothing about now, and is the report that people paste.
 
@@ -70,7 +70,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     source, _ = numbered(rows["source"])
     count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
-    is_of_mounts = found.keys() == {"nfs_mounts"}
+    is_of_mounts, is_of_top = found.keys() == {"nfs_mounts"}, _is_of_top(found)
+    alone, beside, cited = _SAID_OF_TOP if is_of_top else _SAID
     values: Values = {
         "count": count,
         "tables": ", ".join(only),
@@ -79,13 +80,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield RULE.finding(
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
-        summary=say(_ONLY if only else _LEFT_OUT, values),
+        summary=say(alone if only else beside, values),
         evidence=(
-            cite(rows[np.sort(first)], "averages since {when}: {count} reports", values),
+            cite(rows[np.sort(first)], cited, values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
         ),
-        **_OF_MOUNTS if is_of_mounts else {"refutes": ("the tool was called with -y",)},
+        **_OF_MOUNTS if is_of_mounts else _OF_TOP if is_of_top else _OF_OTHERS,
     )
+
+
+def _is_of_top(found: dict[str, Table]) -> bool:
+    """Whether all rows are of first screens of top, which may be samples."""
+    told = (
+        found["cpu"]["may_be_sample"]
+        if found.keys() == {"cpu"} and "may_be_sample" in found["cpu"]
+        else False
+    )
+    return bool(np.equal(told, True).all())
 
 
 def _without_average(view: View) -> Outcome:
@@ -106,8 +117,25 @@ _OF_MOUNTS: dict[str, Any] = {
     "confirm": ("nfsiostat 5 12", "mountstats"),
     "references": ("https://man7.org/linux/man-pages/man8/nfsiostat.8.html",),
 }
-_ONLY = "Only averages since {when} were captured ({tables}); they say nothing about the present."
-_LEFT_OUT = "The first report is the average since {when} and is skipped ({count} reports)."
+_OF_TOP: dict[str, Any] = {
+    "title": "The first screen of top may average the time since boot",
+    "remedy": ("Capture with top -b -n 2 -d 5 and pass over the first screen.",),
+    "refutes": ("top is of procps 3.3 or newer, whose first screen measures a moment",),
+    "confirm": ("top -b -n 2 -d 5", "uptime"),
+    "references": ("https://man7.org/linux/man-pages/man1/top.1.html",),
+}
+_OF_OTHERS: dict[str, Any] = {"refutes": ("the tool was called with -y",)}
+_SAID = (
+    "Only averages since {when} were captured ({tables}); they say nothing about the present.",
+    "The first report is the average since {when} and is skipped ({count} reports).",
+    "averages since {when}: {count} reports",
+)
+"""What is said of reports that stand alone, of those that others follow, and of their lines."""
+_SAID_OF_TOP = (
+    "Only the first screen of top was captured ({tables}); it may average the time since {when}.",
+    "The first screen of top may average the time since {when} and is skipped ({count} reports).",
+    "first screens of top: {count} reports",
+)
 
 
 def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[Contrast]:
