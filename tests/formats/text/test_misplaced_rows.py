@@ -240,6 +240,17 @@ def test_idle_rows_of_another_host_are_no_copies() -> None:
     assert not unread
 
 
+def test_a_page_that_ends_behind_a_restart_is_of_the_same_host() -> None:
+    proc, swap = (
+        "12:00:01 proc/s cswch/s\n12:10:01 4.42 379.60\n",
+        "12:20:01 pswpin/s pswpout/s\n12:30:01 1.00 0.00\n",
+    )
+    first = f"{proc}{QUEUE.format(3)}\n12:20:00 LINUX RESTART\n\n{swap}"
+    tables, unread = read(f"{BANNER}{first}{proc.splitlines()[1]}\n{QUEUE.format(3)}")
+    assert [row["pages_in_per_s"] for row in tables["swapping"]] == [1]
+    assert unread
+
+
 @pytest.mark.parametrize("swapped_in", ["0.00", "1.00"])
 def test_idle_rows_of_another_section_are_no_copies(swapped_in: str) -> None:
     rows = "12:10:01         {}      0.00\n12:20:01         0.00      0.00\n"

@@ -155,10 +155,8 @@ def _is_of_second_copy(found: Walk, all_rows: Sequence[Rows]) -> Bools:
     """
     text, blocks = found.text, found.blocks
     has_clock = blocks.each(lambda block: block.layout.clock == "row" and not block.is_label, np.bool_)
-    origin = blocks.each(lambda block: block.origin.index, np.int64)
-    headers: dict[int, int] = dict(
-        zip(blocks.header[has_clock].tolist(), origin[has_clock].tolist(), strict=True)
-    )
+    hosts = blocks.each(lambda block: found.host_of(block.origin), np.object_)[has_clock]
+    headers: dict[int, str] = dict(zip(blocks.header[has_clock].tolist(), hosts.tolist(), strict=True))
     result = np.zeros(len(text), dtype=np.bool_)
     if len({text.line(line) for line in headers}) == len(headers):
         return result
@@ -170,7 +168,7 @@ def _is_of_second_copy(found: Walk, all_rows: Sequence[Rows]) -> Bools:
     def row_at(line: int) -> _Place | None:
         return (all_rows[rows_of[line]], int(place_of[line])) if line >= 0 <= rows_of[line] else None
 
-    copies: dict[tuple[int, str], int] = {}
+    copies: dict[tuple[str, str], int] = {}
     for last in headers:
         page = headers[last], text.line(last)
         first = copies.get(page, last)
