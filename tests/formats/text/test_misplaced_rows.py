@@ -292,6 +292,25 @@ def test_a_row_behind_averages_whose_decimals_are_not_its_headers_is_none(above:
     assert {name: len(rows) for name, rows in tables.items()} == {n: len(rows) for n, rows in once.items()}
 
 
+def test_rows_of_one_time_with_other_decimals_are_no_rows_of_a_section_without_items() -> None:
+    header = "12:00:01    kbmemfree kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit\n"
+    rows = "".join(
+        f"12:10:01            {n}     84.08     35.03     31.30     85.20      9.11     49.22\n"
+        for n in (0, 1)
+    )
+    tables, unread = read(BANNER + header + rows)
+    assert "memory" not in tables
+    assert unread == [4, 5]
+
+
+def test_an_interface_is_no_cpu() -> None:
+    header = "12:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    rows = "12:10:01          all      1.00      2.00      3.00      4.00      0.00     90.00\n"
+    tables, unread = read(BANNER + header + rows + rows.replace(" all", "eth0").replace("10:01", "20:01"))
+    assert [row["cpu"] for row in tables["cpu"]] == ["all"]
+    assert unread == [5]
+
+
 @pytest.mark.parametrize(
     ("header", "printed", "typed", "family"),
     [

@@ -76,8 +76,8 @@ def _is_no_share(rows: Rows) -> Bools:
 
 
 def _is_interface(rows: Rows) -> Bools:
-    """The rows of a table of disks that are called as network interfaces are."""
-    if rows.layout.family != "disk" or rows.layout.key != "device":
+    """The rows of a table of disks or CPUs that are called as network interfaces are."""
+    if (rows.layout.family, rows.layout.key) not in (("disk", "device"), ("cpu", "cpu")):
         return np.zeros(len(rows.lines), dtype=np.bool_)
     names = [place for place, name in enumerate(rows.names) if INTERFACE.fullmatch(name)]
     return np.isin(rows.key, names)
@@ -128,7 +128,9 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     is_doubtful = is_behind & ~(rows.seconds > seconds)
     if rows.layout.key is None:
         is_doubtful |= is_same & (rows.seconds == seconds)
-    if not (is_doubtful | (is_behind & rows.is_odd)).any():
+    # of rows of one time the upper may be the other section's as well
+    is_open = is_behind | is_doubtful | np.append(is_doubtful[1:], False)
+    if not (is_doubtful | (is_open & rows.is_odd)).any():
         return is_doubtful
     begins = np.flatnonzero(~is_same)
     sizes = np.diff(np.append(begins, len(is_same)))
@@ -140,7 +142,7 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
         _is_repeated(header, rows.seconds) | (is_early & np.append(False, rows.is_average[:-1]))
     )
     is_other &= ~(is_item_new & (is_apart | _is_of_own_kind(rows)))
-    is_other |= is_behind & rows.is_odd
+    is_other |= is_open & rows.is_odd
     count = np.cumsum(is_other)
     result: Bools = count > np.repeat((count - is_other)[begins], sizes)
     return result
