@@ -274,6 +274,15 @@ def test_rows_of_a_page_without_its_header_are_refused_where_the_whole_page_foll
     assert [row["context_switches_per_s"] for row in tables["system"]] == [6, 8]
 
 
+def test_of_rows_right_below_two_headers_none_is_read() -> None:
+    """A page ends at a header, and the next begins behind another: nothing tells which."""
+    rows = f"12:10:01         5.00      6.00\n{QUEUE.format(3)}\n"
+    text = f"12:00:01     pswpin/s pswpout/s\n{rows}12:00:01       proc/s   cswch/s\n{rows}"
+    tables, unread = read(BANNER + text)
+    assert tables.keys() == {"queue"}
+    assert len(unread) == 2
+
+
 @pytest.mark.parametrize(
     ("above", "row"),
     [

@@ -197,7 +197,8 @@ def _wrong_ones(
 ) -> list[int]:
     """The lines of `alike` that are not of their header: the upper or the lower of each pair, from below.
 
-    Those whose topmost goes on from what stands above it are under the right header.
+    Those whose topmost goes on from what stands above it are under the right header. Which of two that stand
+    right below their headers is wrong, nothing tells.
     """
     others = [pair for pair in alike if pair[0][1].layout.columns != pair[1][1].layout.columns]
     if not others:
@@ -209,8 +210,10 @@ def _wrong_ones(
         before = row_at(above)
         is_seam.append(before is not None and before[0] is rows and _goes_back(rows, before[1], place))
     says_something = any(rows.numbers[place].any() for _, (_, rows, place) in others)
-    if all(is_at_header) or (is_seam[0] == is_seam[1] and not says_something):
+    if is_seam[0] == is_seam[1] and not says_something:
         return []
+    if all(is_at_header):
+        return [line for pair in others for line, *_ in pair]
     return [pair[0 if is_seam == [True, False] else 1][0] for pair in others]
 
 
