@@ -296,7 +296,9 @@ def test_a_task_that_waits_while_no_time_is_left_is_a_cost(report_of, wa, severi
 def test_as_much_read_as_written_in_each_sample_is_told_as_a_copy(report_of, share, is_copy):
     kb = [17000, 4600, 20500, 12700, 18400]
     rows = [{"b": 1, "wa": 25, "bi": each, "bo": share * each} for each in kb]
-    assert ("as much of either in each sample: a copy" in only(report_of(vmstat(rows))).summary) is is_copy
+    assert (
+        "as much of either in each sample, as where data is copied" in only(report_of(vmstat(rows))).summary
+    ) is is_copy
 
 
 @pytest.mark.parametrize(
@@ -630,3 +632,17 @@ def test_what_such_processes_wait_for_is_open_else(report_of, reads, iowait, cpu
 def test_top_names_tasks_that_vmstat_counts(report_of):
     finding = only(report_of(vmstat([{"b": 6, "wa": 60}] * 6) + listed(*"DS"), rules=[RULE]))
     assert [item.weighs for item in finding.evidence if "job0 (pid 0 of app)" in item.text] == ["context"]
+
+
+LOADED = (
+    "top - 15:53:42 up 7 days, 10:01,  2 users,  load average: 159.47, 149.89, 160.80\n"
+    "%Cpu(s):  2.0 us,  2.0 sy,  0.0 ni,  0.0 id, 95.6 wa,  0.0 hi,  0.4 si,  0.0 st\n"
+)
+
+
+def test_the_load_average_is_told_where_nothing_else_counts_tasks(report_of):
+    finding = only(report_of(LOADED))
+    assert "159.47 tasks run or wait by the load average of a minute" in finding.summary
+    assert any("159.47" in item.text for item in finding.evidence)
+    assert finding.confirm[0].startswith("ps -eo state")
+    assert "load average" not in only(report_of(LOADED, vmstat([{"b": 9, "wa": 95}] * 4))).summary

@@ -1491,3 +1491,16 @@ def test_nfs_alone_is_told_with_its_numbers_and_sampled_by_its_own_tool():
         in found.headline.replace("1,024", "1024")
     )
     assert "nfsiostat 5 12" in found.headline
+
+
+@pytest.mark.parametrize(
+    ("load", "asks"), [("17.07, 16.90, 16.00", "grep ^D"), ("1.07, 0.90, 1.00", "iostat")]
+)
+def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
+    text = f"top - 23:35:26 up  7:33,  1 user,  load average: {load}\n"
+    text += "%Cpu(s):  1.3 us,  1.0 sy,  0.0 ni, 97.7 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n"
+    verdict = report_of(
+        text + "MiB Mem :   2866.4 total,    686.7 free,   1071.7 used,   1108.0 buff/cache\n"
+    )
+    assert f"{load.split(',')[0]} tasks run or wait by the load average" in verdict.headline
+    assert asks in verdict.headline

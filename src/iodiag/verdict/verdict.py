@@ -19,9 +19,15 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.cpu import cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
-from iodiag.analysis.host.paging import moved, starved
+from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.who_waits import CROWD_TASKS, FEW_BLOCKED_TASKS, LITTLE_PCT, is_waited_for
+from iodiag.analysis.host.who_waits import (
+    CROWD_TASKS,
+    FEW_BLOCKED_TASKS,
+    LITTLE_PCT,
+    is_waited_for,
+    load_average,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, usual_ms
@@ -480,8 +486,7 @@ def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
 def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     """Why the capture is not enough, and what to run; not `is_calm` where the CPUs are seen to be spent."""
     averaged = [view for view in views if "disk" in view.average_only]
-    known = {name for view in views for name in view.tables}
-    settled_by = _MOUNT_TOOLS.get(next(iter(known)) if len(known) == 1 else "", "iostat -xyt 1 60")
+    settled_by = _of_mounts_alone(views) or "iostat -xyt 1 60"
     is_live = any(set(view.tables) - view.average_only for view in views)
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
@@ -504,13 +509,27 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             "This capture is not enough: of the disks it has only averages since boot or over a run"
             f"{_on_average(averaged)}{live}."
         ), "Capture samples: `iostat -xyt 1 60`"
+    more = _more_to_capture(views)
+    calm = _calm_clause(views)
+    is_slow = any(health == "slow" for view in views for _, health in healths(view))
+    if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
+        calm = f"{nobody_waits(views[0])}; {_why_unknown(views)}"
+    if calm:
+        return _no_proof(calm, is_calm), more
+    return f"This capture is not enough: {_why_unknown(views)}.", more
+
+
+def _more_to_capture(views: Sequence[View]) -> str:
+    """What to run while it is slow, by what is known of who waits."""
     capture = "`vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
-    if len(known) == 1 and known <= _MOUNT_TOOLS.keys():
-        capture = f"`{settled_by}`"
+    if tool := _of_mounts_alone(views):
+        capture = f"`{tool}`"
     more = f"Capture more while it is slow: {capture}"
     doubtful = _not_shown(views)[:SHOWN]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    if any(_is_loaded(view) for view in views):
+        more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`, and capture: `vmstat 1 60`"
     if with_snapshots(views):
         more = f"Take a second snapshot while it is slow: `{SNAPSHOTS}`"
     if loaded := [view for view in views if somebody_waits(view) and view.devices]:
@@ -520,13 +539,19 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
             more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
         elif any(map(_hides_idle, loaded)):
             more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
-    calm = _calm_clause(views)
-    is_slow = any(health == "slow" for view in views for _, health in healths(view))
-    if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
-        calm = f"{nobody_waits(views[0])}; {_why_unknown(views)}"
-    if calm:
-        return _no_proof(calm, is_calm), more
-    return f"This capture is not enough: {_why_unknown(views)}.", more
+    return more
+
+
+def _of_mounts_alone(views: Sequence[View]) -> str:
+    """What samples the mounts, where these are all that the capture has; else empty."""
+    known = {name for view in views for name in view.tables}
+    return _MOUNT_TOOLS.get(next(iter(known)), "") if len(known) == 1 else ""
+
+
+def _is_loaded(view: View) -> bool:
+    """Whether a load average alone counts a crowd of tasks, and more than CPUs, where these are known."""
+    counted = load_average(view)
+    return counted is not None and counted.number("load_one") >= max(LEAST_CROWD, view.cpus or 0)
 
 
 def _no_proof(calm: str, is_calm: bool) -> str:
@@ -825,8 +850,10 @@ def _why_unknown(views: Sequence[View]) -> str:
 
 
 def _host_clause(views: Sequence[View]) -> str:
-    """What the CPUs did, else how many tasks wanted to run or waited, as the end of a clause."""
+    """What the CPUs did, or how many tasks wanted to run or waited, as the end of a clause."""
     for view in views:
+        if (counted := load_average(view)) is not None:
+            return f"; {counted.text}"
         cpu, queue = (None if name in view.average_only else view.samples(name) for name in ("cpu", "queue"))
         shares = cpu_shares(view.cpu_all if cpu is not None else None)
         if shares is not None and shares.busy < BUSY_PCT:

@@ -48,7 +48,7 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     own, other = paired(paging, rows)
     tasks = rows.floats("blocked")[other]
     kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
-    moves = ~_stands_still(kb)
+    moves = ~_stands_still(_is_still(kb))
     own, tasks, kb = own[moves], tasks[moves], kb[moves]
     is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
     if min(is_many.sum(), (~is_many).sum()) < LEAST_OF_EITHER:
@@ -78,9 +78,8 @@ FALL = 4.0
 """Times by which a rate falls where it comes to a stand: a trickle varies by two."""
 
 
-def _stands_still(kb: Floats) -> Mask:
+def _stands_still(is_still: Mask) -> Mask:
     """The samples in which next to nothing is moved, if three in a row are so; else none."""
-    is_still = _is_still(kb)
     return is_still & (is_still[2:] & is_still[1:-1] & is_still[:-2]).any()
 
 
@@ -98,7 +97,7 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
     is_still = _is_still(ways["read"] + ways["written"])
     # a standstill is told beside the mean, not in it
-    stands = _stands_still(ways["read"] + ways["written"]) & ~is_still.all()
+    stands = _stands_still(is_still) & ~is_still.all()
     main = ways[verb][~stands]
     values: Values = {way: float(np.nanmean(rates[~stands])) for way, rates in ways.items()}
     values |= {"total": float(values["read"]) + float(values["written"])}
@@ -110,7 +109,7 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}:kb}} {other}"
     if _are_equal(ways["read"], ways["written"]):
-        text += ", as much of either in each sample: a copy, or blocks that are read to be written again"
+        text += ", as much of either in each sample, as where data is copied, or read to be written again"
     if np.isfinite(flat := _flat_kb(main)):
         values["flat"] = flat
         text += ", at a flat rate of {flat:kb}"
@@ -125,7 +124,7 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
 
 
 def _are_equal(read: Floats, written: Floats) -> bool:
-    """Whether three samples and more read as much as they write, and all of them together nearly so."""
+    """Whether several samples read as much as they write, and all of them together nearly so."""
     moves = np.fmax(read, written) >= STILL_KB
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(np.log(read[moves] / written[moves]))
@@ -133,7 +132,7 @@ def _are_equal(read: Floats, written: Floats) -> bool:
     return is_equal and abs(read[moves].sum() / written[moves].sum() - 1) <= EQUAL_ALL
 
 
-LEAST_EQUAL, EQUAL_EACH, EQUAL_ALL = 3, 0.15, 0.05
+LEAST_EQUAL, EQUAL_EACH, EQUAL_ALL = ENOUGH, 0.15, 0.05
 """Samples, and how far reads and writes of each and of all together are apart where one follows the other."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.model.capture import Fact
 from iodiag.table.table import Mask, Table, by_text
 
 SEVERAL = 2.0
@@ -81,6 +82,12 @@ def is_waited_for(view: View, rows: Table) -> Mask:
             is_waited[own] |= table.floats(column)[other] >= least
             is_waited |= not len(own) and weighted.mean(table, column, family) >= least
     return is_waited
+
+
+def load_average(view: View) -> Fact | None:
+    """The highest load average of uptime, w or top, where no table counts tasks."""
+    facts = view.facts_of("uptime") if view.samples("queue") is None else []
+    return max(facts, key=lambda fact: fact.number("load_one"), default=None)
 
 
 def do_several_wait(view: View, rows: Table) -> bool:

@@ -287,6 +287,10 @@ def _remarks(
     yield from inventory.notes
 
 
+MOST_NAMED = 3
+"""Rules that the headline names."""
+
+
 def _headline(totals: Totals, of_fleet: tuple[Trouble, ...]) -> str:
     """The fleet in one sentence: how many hosts hurt, and mostly from what."""
     if not totals.hosts:
@@ -296,8 +300,10 @@ def _headline(totals: Totals, of_fleet: tuple[Trouble, ...]) -> str:
     grave = totals.by_severity.get("critical", 0) + totals.by_severity.get("warning", 0)
     if not grave:
         return f"No host of {totals.hosts:,} pays a real cost; {_hosts(totals.harmed)} could do better."
-    causes = [one for one in of_fleet if one.hosts_hurt][:3]
-    from_what = ", ".join(f"{one.rule} on {one.hosts_hurt:,}" for one in causes)
+    causes = [one for one in of_fleet if one.hosts_hurt]
+    from_what = ", ".join(f"{one.rule} on {one.hosts_hurt:,}" for one in causes[:MOST_NAMED])
+    if (more := len(causes) - MOST_NAMED) > 0:
+        from_what += f", and {more} more rule{'s' if more > 1 else ''}"
     changed = f" {_changes(totals.changes)} hit many hosts on one day." if totals.changes else ""
     pay = "pays" if grave == 1 else "pay"
     return f"{grave:,} of {_hosts(totals.hosts)} {pay} a real cost: {from_what}.{changed}"

@@ -433,7 +433,6 @@ RULE = Rule(
         "Raise the provisioned IOPS or throughput, or the size of the instance, or the quality-of-service "
         "setting.",
         "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
-        "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
         "consumed percentage). With fio at two sizes a cap keeps IOPS or MB/s; a link and a drive at its "
         "ceiling keep MB/s, too.",
         "Bound by IOPS: send larger requests; bound by throughput: send less.",

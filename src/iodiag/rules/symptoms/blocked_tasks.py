@@ -52,7 +52,7 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
+from iodiag.analysis.host.who_waits import blocked, by_device, load_average, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -310,6 +310,8 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often, did = in_samples(len(cpu)), list(_untimed(view, rows))
     then = "".join(f"; meanwhile {item.text}" for item in did)
+    counted = load_average(view)
+    then += f"; {counted.text}" if counted else ""
     return RULE.finding(
         severity="warning" if is_cost else "notice",
         confidence="medium",
@@ -318,15 +320,16 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         evidence=(
             cite(rows, told, values, worst="iowait_pct"),
             *did,
+            *((cite_fact(counted),) if counted else ()),
         ),
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
         remedy=(
             "See how long requests take: iostat -xt 1 30."
             if did
-            else "See which device it was: sar -d -p of the same file and time; now, iostat -xt 1 30.",
+            else "See which device it was (sar -d -p, if sadc recorded it); now, iostat -xt 1 30.",
             _IN,
         ),
-        confirm=_confirm(did),
+        confirm=_CONFIRM[::-1] if counted else _confirm(did),
     )
 
 
