@@ -34,9 +34,11 @@ def test_util_beyond_all_time_is_said_and_kept(report_of):
 
 def test_requests_that_outlive_a_sample_explain_util_beyond_all_time(report_of):
     late = {"w/s": 1.0, "wkB/s": 8.0, "w_await": 2283.0, "aqu-sz": 2.28, "%util": 228.4}
-    assert "after 2,283 ms" in said(report_of(iostat([{}, {"sda": {}}, {"sda": late}]), rules=[RULE]))
+    assert "requests that took 2,283 ms ended then" in said(
+        report_of(iostat([{}, {"sda": {}}, {"sda": late}]), rules=[RULE])
+    )
     short = {**late, "w_await": 1100.0, "aqu-sz": 1.1}
-    assert "after" not in said(report_of(iostat([{}, {"sda": {}}, {"sda": short}]), rules=[RULE]))
+    assert "ended then" not in said(report_of(iostat([{}, {"sda": {}}, {"sda": short}]), rules=[RULE]))
 
 
 def test_timer_skew_is_no_anomaly(report_of):
@@ -289,9 +291,7 @@ def test_partitions_that_wait_for_longer_than_their_disk_since_boot(report_of, r
         text += f"{name} 5.03 9.01 {reads} {writes} {16 * reads:.2f} {16 * writes:.2f} 16.00 "
         text += f"{ios * wait / 1000:.2f} {wait:.2f} 1.00 {ios / 10:.2f}\n"
     report = report_of(text)
-    assert (
-        "2 ms a request are printed where its partitions make at least 8.28 ms" in said(report)
-    ) == is_told
+    assert ("await is printed as 2 ms; its partitions show at least 8.28 ms" in said(report)) == is_told
     (state,) = (one.text for one in report.states if one.device == "sdc")
     assert ("8.28 ms each (await is printed as 2 ms)" in state) == is_told
     assert [f.severity for f in found(report)] == ["notice"] * is_told

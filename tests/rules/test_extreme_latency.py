@@ -230,20 +230,23 @@ STARVED = load(8, 500, size=5.5, depth=4.0, util=100.0)
 
 
 @pytest.mark.parametrize(
-    ("device", "context", "is_virtual"),
+    ("device", "context", "kind"),
     [
-        ("vda", (), True),
-        ("xvda", (), True),
-        ("dm-0", ("NAME KNAME ROTA TYPE\nvda vda 1 disk\n`-vg-lv dm-0 1 lvm\n",), True),
-        ("sda", (), False),
-        ("sda", (HDD,), False),
+        ("vda", (), "virtual disk"),
+        ("xvda", (), "virtual disk"),
+        ("dm-0", ("NAME KNAME ROTA TYPE\nvda vda 1 disk\n`-vg-lv dm-0 1 lvm\n",), "virtual disk"),
+        ("rbd0", (), "network block device"),
+        ("dasdb", (), "volume of a storage server"),
+        ("sda", (), ""),
+        ("sda", (HDD,), ""),
     ],
 )
-def test_of_a_virtual_disk_the_backend_is_asked_and_no_hardware(report_of, device, context, is_virtual):
+def test_of_a_virtual_disk_the_backend_is_asked_and_no_hardware(report_of, device, context, kind):
     finding = found(report_of, [STARVED] * 3, *context, device=device)
-    assert ("a shared backend, a cap, or a failing disk behind it" in finding.summary) == is_virtual
+    told = f"It is a {kind}: look for a shared backend, a cap, or a failing disk behind it"
+    assert (told in finding.summary) == bool(kind)
     told = " ".join((*finding.remedy, *finding.confirm))
-    assert ("slot" in told, "smartctl" in told) == (not is_virtual, not is_virtual)
+    assert ("slot" in told, "smartctl" in told) == (not kind, not kind)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +410,8 @@ def test_one_request_alone_that_takes_long_at_times_is_told(report_of, slow, oth
 )
 def test_what_is_no_log_has_no_one_writer(report_of, other):
     finding = found(report_of, [one_at_a_time(15, 9), one_at_a_time(4, 90), other, other])
-    assert "no queue explains it, in 1 of 4 samples; at other times one takes 9 ms" in finding.summary
+    told = "one at a time and without a queue, in 1 of 4 samples; at other times one takes 9 ms"
+    assert told in finding.summary
 
 
 def test_what_stands_on_a_disk_that_is_slow_alone_is_no_second_device(report_of):
@@ -514,9 +518,27 @@ def test_what_was_in_flight_is_told_as_measured_not_as_the_limit_allows(report_o
     ids=["a trickle of writes", "reads", "seconds", "more in flight"],
 )
 def test_late_writes_that_are_hardly_ever_in_flight_are_a_notice(report_of, row, severity):
-    finding = found(report_of, [row] * 300)
+    finding = only(report_of(iostat([{"sda": row}] * 300, CALM), rules=[RULE]))
     assert finding.severity == severity
     assert ("lsblk -o NAME,TRAN,ROTA,MODEL" in finding.confirm) is (severity == "notice")
+
+
+CALM = {"%user": 5.0, "%iowait": 0.2, "%idle": 94.8}
+
+
+@pytest.mark.parametrize(
+    ("device", "cpu", "severity"),
+    [
+        ("sdb", CALM, "notice"),
+        ("sdb", None, "warning"),
+        ("nvme0n1", CALM, "warning"),
+        ("rbd0", CALM, "warning"),
+    ],
+    ids=["a stick", "nothing tells who waits", "flash that never takes as long", "a network"],
+)
+def test_a_trickle_is_excused_where_it_is_a_disk_and_seen_that_nobody_waits(report_of, device, cpu, severity):
+    row = load(0.2, 450, size=8, reads=0, depth=0.09, util=9.0)
+    assert only(report_of(iostat([{device: row}] * 12, cpu), rules=[RULE])).severity == severity
 
 
 @pytest.mark.parametrize(("depth", "is_told"), [(0.41, False), (0.38, True)])

@@ -54,6 +54,28 @@ def test_near_misses_are_clear(run, rows):
     assert [o.status for o in report.outcomes] in (["clear"], ["undetermined"])
 
 
+@pytest.mark.parametrize(
+    ("stall", "release", "said"),
+    [
+        (
+            [SILENT] * 2,
+            load(150, 800, util=100),
+            "completed nothing for 2 s though busy, no longer than a retry",
+        ),
+        (
+            [SILENT] * 7,
+            load(150, 20, util=100),
+            "nothing for 7 s though busy, but no request that ended then",
+        ),
+    ],
+    ids=["two seconds", "longer, and nothing was late"],
+)
+def test_a_silence_that_is_no_hang_is_told_with_its_length(run, stall, release, said):
+    report = run([STEADY] * 10 + stall + [release] * 2 + [STEADY] * 10)
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+    assert said in report.outcomes[0].reason
+
+
 def test_flushes_that_fill_the_silence_are_another_matter(run):
     write = load(80, 150, size=1100, reads=0.0)
     flushed = {**load(150, 1200, size=1000, reads=0.0, util=100), "f/s": 1.0, "f_await": 20000.0}

@@ -158,4 +158,4 @@ def test_tasks_that_wait_beside_idle_devices_are_told_as_such(report_of):
     finding = only(
         report_of(iostat([{"sda": {"w/s": 0.3, "w_await": 1.0}}] * 5, cpu(93.7, 0.0)), rules=[RULE])
     )
-    assert finding.title == "Tasks wait, and hardly for the devices shown"
+    assert finding.title == "Tasks wait, mostly not for the devices shown"

@@ -108,7 +108,7 @@ def test_a_small_host_and_one_without_swap_are_told_with_their_cost(report_of):
         (PINNED, ROOMY, (33, 22), None),
         ((GB, 20 * GB, 7 * GB), FULL, (33, 22), None),
         ((GB, 20 * GB, GB // 4), FULL, (5, 1), ("notice", "medium")),
-        ((GB, 20 * GB, 0), FULL, (33, 22), None),  # not estimated
+        ((GB, 20 * GB, 0), FULL, (33, 22), ("critical", "medium")),
     ],
 )
 def test_cache_that_cannot_be_dropped_is_no_room(report_of, memory, swap, cpu, told):
@@ -117,6 +117,16 @@ def test_cache_that_cannot_be_dropped_is_no_room(report_of, memory, swap, cpu, t
     assert (finding and (finding.severity, finding.confidence)) == told
     if told:
         assert "GB are available and swap is full, in 1 of 2 samples" in finding.summary
+        assert " kB available; " in finding.evidence[0].text
+
+
+def test_an_estimate_that_is_0_in_all_samples_is_none(report_of):
+    """Kernels before 3.14 have none: what is free or page cache stands for it."""
+    cached = capture([(GB, 20 * GB, 0)] * 2, [FULL] * 2, cpu=[(33, 22)] * 2)
+    assert only(report_of(cached, rules=[RULE])) is None
+    finding = only(report_of(capture([(*GONE, 0)] * 2, [FULL] * 2, load=[1, 210]), rules=[RULE]))
+    assert "free or page cache and swap is full" in finding.summary
+    assert "available" not in finding.evidence[0].text
 
 
 def test_the_memory_of_the_host_includes_the_cache_that_is_not_counted_as_used(report_of):

@@ -51,9 +51,9 @@ def test_the_disk_speaks_for_the_stack_on_it_and_the_chain_is_named(report_of):
     )
 
 
-def test_a_chain_that_only_equal_rates_show_is_said_to_be_inferred(report_of):
+def test_a_chain_that_only_equal_bytes_show_is_said_to_be_inferred(report_of):
     (finding,) = saturated(report_of(iostat([LAYERS] * 4), "NAME ROTA\nsda 1\n"))
-    assert "The stack: dm-3 on sda2 on sda, as equal rates show;" in finding.summary
+    assert "The stack: dm-3 on sda2 on sda, as equal bytes show;" in finding.summary
     assert any("inferred: in each sample dm-3 moves" in item.text for item in finding.evidence)
 
 
@@ -68,7 +68,7 @@ def test_the_lowest_full_device_heads_and_its_volumes_come_by_their_share_of_its
     (finding,) = saturated(report_of(iostat([sample])))
     assert finding.devices == ("sda", "dm-1", "dm-0")
     assert "sda is saturated" in finding.summary
-    assert "The stack: dm-1, dm-0 on sda, as equal rates show" in finding.summary
+    assert "The stack: dm-1, dm-0 on sda, as equal bytes show" in finding.summary
 
 
 def test_a_volume_above_a_disk_that_merges_is_the_same_flow(report_of):

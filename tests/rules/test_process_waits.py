@@ -79,8 +79,9 @@ def test_a_wait_longer_than_the_sample_is_told_as_it_is_and_as_no_share(report_o
     summary = only(report_of(text)).summary
     assert summary == (
         "tar waits for I/O 88 % of its time while it writes 43,960 kB/s; "
-        "jbd2/sda1-8 had waited 28.5 s for I/O when that ended."
+        "one wait of jbd2/sda1-8 for I/O lasted 28.5 s."
     )
     alone = only(report_of(pidstat(2846, kb=4.0, step=1)))
-    assert alone.summary == "sftp had waited 28.5 s for I/O when that ended."
+    assert alone.summary == "One wait of sftp for I/O lasted 28.5 s."
+    assert "one wait of sftp for I/O lasted 28.5 s" in alone.evidence[0].text
     assert alone.severity == "warning"

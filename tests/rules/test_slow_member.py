@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from writers.captures import iostat, sar_d
+from writers.captures import iostat, sar_d, vmstat
 
 RULE = "slow-member"
 DISKS = ("sda", "sdb", "sdc", "sdd")
@@ -175,6 +175,23 @@ def test_late_writes_of_one_sample_on_a_disk_with_idle_time_are_a_note(
     assert finding.severity == severity
     assert ("Take more samples" in finding.remedy[0]) == (samples == 1)
     assert (finding.confirm[0] == "iostat -xt 1 30") == (samples == 1)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "context", "severity"),
+    [
+        ({"%user": 5.0, "%iowait": 1.0, "%idle": 94.0}, (), "notice"),
+        ({"%user": 5.0, "%iowait": 45.0, "%idle": 50.0}, (), "warning"),
+        (None, (vmstat([{"b": 14}]),), "warning"),
+        (None, (vmstat([{"b": 0}]),), "notice"),
+    ],
+    ids=["nobody waits", "iowait", "blocked tasks", "no task is blocked"],
+)
+def test_late_writes_of_one_sample_are_no_note_where_somebody_waits(report_of, cpu, context, severity):
+    sample = {"nvme1n1": sibling(30, 165, 64, "w") | {"%util": 36.0}}
+    sample["nvme0n1"] = sibling(2.0, 170, 64, "w") | {"%util": 17.0}
+    (finding,) = findings(report_of(iostat([sample], cpu), *context, rules=[RULE]))
+    assert finding.severity == severity
 
 
 @pytest.mark.parametrize(("name", "is_told"), [("sd", True), ("nvme", False)])

@@ -264,6 +264,15 @@ def test_what_a_standstill_left_makes_no_device_full(run, after, is_full):
     assert any("a standstill had left" in o.reason for o in report.outcomes) == (not is_full)
 
 
+@pytest.mark.parametrize(("iowait", "is_full"), [(60.0, True), (1.0, False)])
+def test_what_a_standstill_left_is_told_where_somebody_waits_for_it(run, iowait, is_full):
+    rows = ([load(110, 5, util=45)] * 11 + [SILENT] * 2 + [load(150, 1700, util=100)] * 2) * 3
+    cpu = {"%user": 5.0, "%iowait": iowait, "%idle": 95.0 - iowait}
+    report = run(iostat([{"sda": row} for row in rows], cpu), lsblk(("sda", True)))
+    assert bool(found(report)) == is_full
+    assert any("a standstill had left" in o.reason for o in report.outcomes) == (not is_full)
+
+
 RATES = (210, 260, 235, 280, 225, 250)
 
 
@@ -276,6 +285,9 @@ RATES = (210, 260, 235, 280, 225, 250)
             [load(rate, 10_000 / rate) for rate in RATES] * 5, True, id="ten in flight all the time"
         ),
         pytest.param([load(250, wait) for wait in (30, 40, 50, 45, 35)] * 6, True, id="one rate"),
+        pytest.param(
+            [load(rate, 40, size=10_000 / rate) for rate in RATES] * 5, True, id="as many bytes all the time"
+        ),
         pytest.param(
             [load(rate, 40) for rate in RATES] * 5 + [load(250, 400)] * 3, True, id="waits at other times"
         ),
@@ -490,6 +502,15 @@ def test_writes_in_line_cost_nothing_where_tasks_run_all_the_time(report_of, cpu
     assert found.severity == state
     head = {"notice": "cpu-exhausted", "warning": "true-saturation"}[state]
     assert (report.verdict.state, report.verdict.rule) == ("trouble", head)
+
+
+def test_flushed_writes_in_line_are_waited_for_however_busy_the_cpus(run):
+    full = {"w/s": 110.0, "wkB/s": 1800.0, "w_await": 400.0, "aqu-sz": 44.0, "%util": 99.0}
+    spent = {"%user": 70.0, "%system": 29.5, "%iowait": 0.3, "%idle": 0.2}
+    for flushes, severity in ((0.0, "notice"), (40.0, "warning")):
+        row = full | {"f/s": flushes, "f_await": 15.0 * (flushes > 0)}
+        (finding,) = found(run(iostat([{"sda": row}] * 6, spent)))
+        assert finding.severity == severity
 
 
 @pytest.mark.parametrize(
@@ -860,6 +881,7 @@ def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline
 
 
 WAITS_A_LITTLE = {"%user": 10, "%iowait": 9, "%idle": 81}
+STACKED = "NAME KNAME ROTA TYPE\nsda sda 1 disk\n`-sda2 sda2 1 part\n  `-vg-lv dm-3 1 lvm\n"
 JOURNAL = "13:00:01  UID  PID  kB_rd/s  kB_wr/s kB_ccwr/s iodelay  Command\n"
 JOURNAL += "13:00:02  0  31  0.00 0.00 0.00 {ticks} jbd2/sda1-8\n"
 
@@ -873,8 +895,21 @@ JOURNAL += "13:00:02  0  31  0.00 0.00 0.00 {ticks} jbd2/sda1-8\n"
         (0.1, None, [], "warning"),
         (0.1, None, [JOURNAL.format(ticks=2846)], "critical"),
         (0.1, None, [JOURNAL.format(ticks=60)], "warning"),
+        (0.1, None, [JOURNAL.format(ticks=2846).replace("sda1", "sdb1")], "warning"),
+        (0.1, None, [JOURNAL.format(ticks=2846).replace("sda1", "dm-3"), STACKED], "critical"),
+        (0.1, None, [JOURNAL.format(ticks=2846).replace("sda1", "dm-4"), STACKED], "warning"),
     ],
-    ids=["reads", "nobody waits", "CPUs wait", "a flush", "a journal is held up", "a journal"],
+    ids=[
+        "reads",
+        "nobody waits",
+        "CPUs wait",
+        "a flush",
+        "a journal is held up",
+        "a journal",
+        "of another disk",
+        "of a volume on it",
+        "of a volume elsewhere",
+    ],
 )
 def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads, cpus, context, severity):
     """The levels apart hold few samples each; the state is what lasts, and its mean is a second."""
@@ -885,6 +920,8 @@ def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads
     )
     (finding,) = found(run(text, lsblk(("sda", True)), *context))
     assert finding.severity == severity
+    is_held = any(" for I/O lasted 28.5 s" in item.text for item in finding.evidence)
+    assert is_held == (severity == "critical" and bool(context))
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ def _with_chain(finding: Finding, view: View) -> Finding:
     if len(stack) < 2 or not set(finding.devices) <= {name for layer in stack for name in layer}:
         return finding
     layers = " on ".join(", ".join(layer) for layer in stack)
-    inferred = ", as equal rates show" if why else ""
+    equal = "bytes" if all("as many bytes as" in one for one in why) else "rates"
+    inferred = f", as equal {equal} show" if why else ""
     text = f" The stack: {layers}{inferred}; the same requests pass through each layer."
     evidence: tuple[Evidence, ...] = tuple(
         cite(None, "{why}", {"why": text}, weighs="context") for text in why

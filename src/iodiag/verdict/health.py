@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from iodiag.analysis.states.service_times import (
     streams_kb,
     usual_ms,
 )
-from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
@@ -170,7 +170,7 @@ def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
         return "idle"  # what so few requests take is below what is printed, or not printed at all
     found = _by_mean(series, state)
     # reads are waited for by nature
-    if any(_floods(series, state, way) for way in (("read",) if found == "healthy" else DIRECTIONS)):
+    if _floods(series, state, ("read",) if found == "healthy" else DIRECTIONS):
         return "slow"
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
@@ -279,14 +279,12 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
 
 
-def _floods(series: DeviceSeries, state: State, way: str) -> bool:
-    """Whether reads or writes come in floods that wait, which the mean with quick requests hides."""
-    wait, rate = state.mean(f"{way}_await_ms"), state.mean(f"{way}s_per_s")
-    size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
-    at_once = rate * wait / 1000 / state.util if state.is_busy_known else 0.0
-    is_deep = at_once >= LONG_QUEUE_DEPTH and state.util >= BRIEF_UTIL
-    counted = state.requests * rate / state.ios if state.ios > 0 else 0.0
-    return is_deep and counted >= LEAST_READS and wait > CALM * usual_ms(series, size)
+def _floods(series: DeviceSeries, state: State, ways: Collection[str]) -> bool:
+    """Whether requests of some direction come in floods that wait, which the mean with quick ones hides."""
+    return state.util >= BRIEF_UTIL and any(
+        way in ways and at_once >= LONG_QUEUE_DEPTH and counted >= LEAST_READS and wait > CALM * usual
+        for way, at_once, counted, wait, usual in queue_by_direction(series, state)
+    )
 
 
 def is_brief(series: DeviceSeries) -> bool:
@@ -504,17 +502,18 @@ def _of_one_task(view: View, share: float) -> str:
     lasting = (state for one in view.devices for state in lasting_states(one))
     if waiting and waiting.is_of_devices and all(state.util < USED_UTIL for state in lasting):
         return ""
-    values: Values = {"share": share, "cpus": view.cpus or 0, "tasks": share / 100 * (view.cpus or 0)}
-    if float(values["tasks"]) >= ONE_TASK:
-        return say("iowait is {share:.1f} %, that of {tasks:.1f} tasks on {cpus:g} CPUs", values)
+    tasks = share / 100 * (view.cpus or 0)
+    if tasks >= ONE_TASK:
+        values: Values = {"share": round(share, 1), "cpus": view.cpus or 0, "tasks": round(tasks, 1)}
+        waits = "waits" if values["tasks"] == 1 else "wait"
+        text = "iowait is {share:g} % on {cpus:g} CPUs: on average {tasks:g} tasks " + waits
+        return say(text + " for I/O", values)
     idle = weighted.mean(view.cpu_all, "idle_pct", "cpu") if view.cpu_all is not None else math.nan
     is_idle = share >= SOME_PCT and share + idle >= MOSTLY_IDLE_PCT
     if view.cpus or not is_idle or waiting is None or not waiting.in_flight >= 1:
         return ""
-    values["cpus"] = 100 / share
-    return say(
-        "iowait is {share:.1f} %, that of a task that always waits on a host of {cpus:.0f} CPUs", values
-    )
+    text = "iowait is {share:.1f} %, that of a task that always waits on a host of {cpus:.0f} CPUs"
+    return say(text, {"share": share, "cpus": 100 / share})
 
 
 ONE_TASK, SOME_PCT, MOSTLY_IDLE_PCT = 0.8, 5.0, 90.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
@@ -64,17 +62,11 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
     elif state.util < MOSTLY:
         text = ": bursts, as it was idle {idle:.0f} % of the time"
-    elif _keeps_up(state):
+    elif state.latency_ms <= kept_up_ms(state.rows):
         text = ": it did more in some samples than in others, in the same time for each: slow, yet not full"
     else:
         return ""
     return say(text, values)
-
-
-def _keeps_up(state: State) -> bool:
-    util = state.rows.floats("util")
-    rates = state.rows.floats("ios_per_s") / np.where(util > 0, util, np.nan)
-    return state.latency_ms <= kept_up_ms(rates, state.rows.floats("latency_ms"))
 
 
 def _is_at_speed(series: DeviceSeries, state: State) -> bool:

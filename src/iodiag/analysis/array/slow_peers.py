@@ -162,22 +162,25 @@ def _is_slow_alone(disk: _Disk, other: _Disk) -> Mask:
 def _is_in_line(disk: _Disk, other: _Disk) -> Mask:
     """Where the disk serves each request as quickly as its sibling, and its latency is time in line."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return is_in_line(disk.series, disk.latency, disk.rate, disk.busy, 1000 * other.busy / other.rate)
+        is_alike = is_served_alike(disk.series, disk.rate, disk.busy, 1000 * other.busy / other.rate)
+    return is_alike & is_in_line(disk.latency, disk.rate, disk.busy)
 
 
-def is_in_line(series: DeviceSeries, latency: Floats, rate: Floats, busy: Floats, others_ms: Floats) -> Mask:
-    """Where a device is busy no longer with each request than others, and its latency (ms) is time in line.
-
-    With requests that come at random a queue makes S/(1 - U) of a service time S (M/M/1), on a device that
-    serves one at a time; a sample of seconds is off by twice as much.
-    """
-    if class_of(series) in ("nvme", "solid"):
-        return np.zeros(len(rate), dtype=np.bool_)
+def is_served_alike(series: DeviceSeries, rate: Floats, busy: Floats, others_ms: Floats) -> Mask:
+    """Where a device that serves one at a time is busy no longer with each request than others are (ms)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        served = 1000 * busy / rate
-        longest = _CHANCE * served / np.fmax(1 - busy, 0.0)
-    is_alike = (served <= _SERVED_ALIKE * others_ms) & (rate < FASTER_THAN_SEEKS)
-    return np.asarray(is_alike & (latency <= longest))
+        is_alike = 1000 * busy / rate <= _SERVED_ALIKE * others_ms
+    return np.asarray(is_alike & (rate < FASTER_THAN_SEEKS) & (class_of(series) not in ("nvme", "solid")))
+
+
+def is_in_line(latency: Floats, rate: Floats, busy: Floats) -> Mask:
+    """Where a latency (ms) is time in line on a device that serves one at a time.
+
+    With requests that come at random a queue makes S/(1 - U) of a service time S (M/M/1); a sample of seconds
+    is off by twice as much.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(latency <= _CHANCE * 1000 * busy / rate / np.fmax(1 - busy, 0.0))
 
 
 def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:

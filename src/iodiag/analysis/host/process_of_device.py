@@ -1,12 +1,15 @@
-"""Who asks a device: the process that moves as much as it does."""
+"""Who asks a device: the process that moves as much as it does, and how long one waited for it."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite_fact
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence
 from iodiag.table.table import Table
 
 SAME = 0.1
@@ -45,3 +48,18 @@ MOST_WRITTEN = 0.9
 """Share of what all processes write from which one alone does."""
 
 _OF_KERNEL = re.compile(r"\[?(?:kworker|flush|jbd2|kjournald|xfsaild|kswapd|md\d|dmcrypt|loop\d|btrfs-)")
+
+
+TICKS_PER_S = 100.0
+"""Ticks of the clock in which the kernel tells programs of times (USER_HZ)."""
+
+
+def longest_wait_s(process: Fact) -> float:
+    """The longest time that one sample of pidstat counts a process to have waited for I/O; else NaN."""
+    return process.number("most_io_delay_ticks") / TICKS_PER_S
+
+
+def longest_wait(process: Fact) -> Evidence:
+    """That one wait of a process for I/O, counted when it ended, lasted for so long."""
+    waited = replace(process, values={**process.values, "waited": longest_wait_s(process)})
+    return cite_fact(waited, "one wait of {process} for I/O lasted {waited:.1f} s")

@@ -45,6 +45,12 @@ def room_kb(view: View, rows: Table) -> Floats:
     return np.asarray(np.sum([beside(view, "memory", name, rows) for name in names], axis=0))
 
 
+def available_kb(memory: Table) -> Floats:
+    """The kernel's estimate of what could be given up; NaN without one, which sar prints as 0 throughout."""
+    available = memory.floats("available_kb")
+    return available if (available > 0).any() else np.full(len(memory), np.nan)
+
+
 def swap_used_kb(view: View, rows: Table) -> Floats:
     """What lies in swap in each of some rows; NaN where that is not shown."""
     return beside(view, "swap", "used_kb", rows)

@@ -69,14 +69,18 @@ def does_nobody_wait(view: View, rows: Table) -> bool:
 
 
 def is_waited_for(view: View, rows: Table) -> Mask:
-    """The samples in whose reports a task is blocked on I/O, or idle CPUs count that one waits."""
+    """The samples in whose reports a task is blocked on I/O, or idle CPUs count that one waits.
+
+    All of them where a capture that shares no report with them (vmstat beside iostat) has so many on average.
+    """
     is_waited = np.zeros(len(rows), dtype=np.bool_)
     cpu = None if "cpu" in view.average_only else view.cpu_all
-    counts = ((view.samples("queue"), "blocked", 1.0), (cpu, "iowait_pct", LITTLE_PCT))
-    for table, column, least in counts:
+    counts = ((view.samples("queue"), "queue", "blocked", 1.0), (cpu, "cpu", "iowait_pct", LITTLE_PCT))
+    for table, family, column, least in counts:
         if table is not None and table.has(column):
             own, other = paired(rows, table)
             is_waited[own] |= table.floats(column)[other] >= least
+            is_waited |= not len(own) and weighted.mean(table, column, family) >= least
     return is_waited
 
 

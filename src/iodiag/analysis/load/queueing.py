@@ -465,21 +465,28 @@ KEPT_UP_SAMPLES, KEPT_UP_RATES, KEPT_UP, AGAINST = 20, 1.1, 0.6, -0.5
 latencies are (both ln, 10th to 90th percentile), and the correlation of both from which they are opposed."""
 
 
-def kept_up_ms(rates: Floats, latencies: Floats) -> float:
+def kept_up_ms(rows: Table) -> float:
     """The latency in ms up to which a device did more in some samples than in others, in the same time.
 
-    `rates` are requests/s while it was busy. NaN where it is not seen to keep up so.
+    More requests and more kB, per second while it was busy. NaN where it is not seen to keep up so.
     What is full does no more when more is asked: there the latency moves with the queue, and against the
     rate where a fixed number of requests is in flight (N = X R). Where it moves less than the rate, and not
-    against it, the load did, and the device followed.
+    against it, the load did, and the device followed. What is full by kB does more requests of less each.
     """
-    is_known = bool((np.isfinite(rates) & (rates > 0) & (latencies > 0)).all())
-    if len(rates) < KEPT_UP_SAMPLES or not is_known:
+    latencies, busy = rows.floats("latency_ms"), np.minimum(rows.floats("util"), 1)
+    if len(rows) < KEPT_UP_SAMPLES or not ((latencies > 0) & (busy > 0)).all():
         return math.nan
+    rates = (rows.floats(name) / busy for name in ("ios_per_s", "kb_per_s"))
+    is_followed = all(_followed(rate, latencies) for rate in rates)
+    return low_and_high(latencies)[1] if is_followed else math.nan
+
+
+def _followed(rates: Floats, latencies: Floats) -> bool:
+    if not (np.isfinite(rates) & (rates > 0)).all():
+        return False
     (least, most), (quickest, slowest) = low_and_high(rates), low_and_high(latencies)
     is_less = math.log(slowest / quickest) <= KEPT_UP * math.log(most / least)
-    is_followed = most >= KEPT_UP_RATES * least and is_less and not spearman(rates, latencies) <= AGAINST
-    return slowest if is_followed else math.nan
+    return most >= KEPT_UP_RATES * least and is_less and not spearman(rates, latencies) <= AGAINST
 
 
 def elasticity(low: Level, high: Level) -> float:

@@ -38,7 +38,6 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import (
@@ -53,7 +52,7 @@ from iodiag.analysis.states.service_times import (
     streams_kb,
     usual_ms,
 )
-from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import cloud_model, has_parity, is_spinning, is_spread, spindles
 from iodiag.analysis.view.request_columns import LITTLE
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -269,7 +268,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Judged
 def _kept_up_ms(samples: Table, levels: Sequence[Level], direction: str) -> float:
     """The latency up to which all busy levels of a direction together followed the load."""
     rows = samples[np.sort(places_of([level for level in levels if level.direction == direction]))]
-    return kept_up_ms(rows.floats("ios_per_s") / rows.floats("busy"), rows.floats("latency_ms"))
+    return kept_up_ms(rows)
 
 
 class Busy(NamedTuple):
@@ -400,19 +399,17 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     """Why a state in which a device was seldom busy does not show that it kept up; empty where it does."""
     if contradicts(state):
         return "rate times latency makes more requests in flight than its counters of the queue show"
-    values: Values = {"util": 100 * state.util, "bursts": "bursts shorter than a sample"}
-    text = "{util:.0f} % busy, yet {at_once:.1f} {what}in flight whenever it was, {latency:.0f} ms each: "
-    text += "{bursts}; iostat -xt 1 would show them"
+    values: Values = {"util": 100 * state.util}
+    text = (
+        "{util:.0f} % busy, yet {at_once:.1f} {what}in flight whenever it was, {latency:.0f} ms each: bursts "
+    )
+    text += "shorter than a sample; iostat -xt 1 would show them"
     is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
     if is_slow and state.at_once >= BURST and state.requests >= BURST:
         return say(text, values | {"at_once": state.at_once, "what": "", "latency": state.latency_ms})
     # the mean hides what one direction waits beside many quick requests of the other
-    for way in DIRECTIONS if state.is_busy_known else ():
-        rate, wait = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
-        size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
-        at_once = rate * wait / 1000 / state.util
-        is_counted = state.ios > 0 and state.requests * rate / state.ios >= BURST
-        if is_counted and at_once >= BURST and wait > CALM * usual_ms(series, size):
+    for way, at_once, requests, wait, usual in queue_by_direction(series, state):
+        if requests >= BURST and at_once >= BURST and wait > CALM * usual:
             return say(text, values | {"at_once": at_once, "what": f"{way}s ", "latency": wait})
     return ""
 

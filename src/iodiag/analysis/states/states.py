@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ONE_WAY, in_flight
-from iodiag.analysis.states.service_times import FLUSH_KB, events_per_sample, relative_error
+from iodiag.analysis.states.service_times import FLUSH_KB, events_per_sample, relative_error, usual_ms
 from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached
@@ -151,6 +151,20 @@ class State:
     def error(self) -> float:
         """The relative error of its means, by the requests counted."""
         return relative_error(self.requests)
+
+
+def queue_by_direction(
+    series: DeviceSeries, state: State
+) -> Iterator[tuple[str, float, float, float, float]]:
+    """Per direction: requests in flight while busy, requests counted, latency and what is usual for one, ms.
+
+    None where util does not tell how long the device was busy.
+    """
+    for way in DIRECTIONS if state.is_busy_known else ():
+        rate, wait = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
+        size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
+        counted = state.requests * rate / state.ios if state.ios > 0 else 0.0
+        yield way, rate * wait / 1000 / state.util, counted, wait, usual_ms(series, size)
 
 
 def contradicts(state: State) -> bool:

@@ -113,6 +113,14 @@ def is_virtual(series: DeviceSeries) -> bool:
     return has_remote_name(names_below(series)) or bool(cloud_model(series))
 
 
+def virtual_kind(series: DeviceSeries) -> str:
+    """What to call a device that is virtual: by the names below it."""
+    names = names_below(series)
+    if any(name.startswith(("rbd", "nbd")) for name in names):
+        return "network block device"
+    return "volume of a storage server" if any(name.startswith("dasd") for name in names) else "virtual disk"
+
+
 def is_remote(device: Device) -> bool:
     """Whether one device is served by a hypervisor, a provider or a network, by its names or model."""
     is_cloud = bool(device.model and _CLOUD.search(device.model))

@@ -20,7 +20,7 @@ References: block/genhd.c (diskstats counts at completion); SCSI and NVMe comman
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -44,7 +44,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         stalls = list(stalls_of(series))
         found = [stall for stall in stalls if not stall.is_flush and _is_hang(view, series, stall, limits)]
-        longest = max((stall.seconds for stall in stalls), default=0.0)
         if len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
             reason = (
                 "it was silent under writes, again and again: flushes of its cache, which are not counted "
@@ -56,23 +55,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(reason, series.name)
         elif found:
             yield _finding(view, series, found, limits)
-        elif any(stall.is_flush for stall in stalls):
-            reason = (
-                f"it completed nothing for {longest:.0f} s while its cache was flushed; the kernel's log of "
-                "that time would tell of a hang"
-            )
-            yield RULE.undetermined(reason, series.name)
-        elif any(_is_usual(series, stall) for stall in stalls):
-            reason = (
-                f"it completed nothing for {longest:.0f} s, no longer than its requests took in other samples"
-            )
-            yield RULE.undetermined(reason, series.name)
-        elif longest >= limits.least_seconds:
-            reason = (
-                f"it was busy and completed nothing for {longest:.0f} s, but no request that ended then had "
-                "waited as long: the kernel's log of that time would tell"
-            )
-            yield RULE.undetermined(reason, series.name)
+        elif stalls:
+            yield RULE.undetermined(_why_open(series, stalls, limits), series.name)
         elif latest := late_answer_ms(series, limits.late):
             reason = (
                 f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
@@ -81,6 +65,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(reason, series.name)
         else:
             yield RULE.clear("no stretch without an answer", series.name)
+
+
+def _why_open(series: DeviceSeries, stalls: Sequence[Stall], limits: Limits) -> str:
+    """What its stalls, none of which is shown to be a hang, may be, with the longest of them."""
+    longest = max(stalls, key=lambda stall: stall.seconds)
+    how_long = "for {longest:g} s" if _is_timed(longest.rows) else "in {samples} samples"
+    log = "the kernel's log of that time would tell"
+    if any(stall.is_flush for stall in stalls):
+        text = f" while its cache was flushed; {log} of a hang"
+    elif any(_is_usual(series, stall) for stall in stalls):
+        text = ", no longer than its requests took in other samples"
+    elif longest.seconds >= limits.least_seconds:
+        text = f" though busy, but no request that ended then had waited as long: {log}"
+    else:
+        text = f" though busy, no longer than a retry or a pause of its firmware takes: {log}"
+    values = _values(series, longest) | {"longest": round(longest.seconds, 1)}
+    return say(f"it completed nothing {how_long}{text}", values)
 
 
 def _is_doubtful(view: View, series: DeviceSeries) -> bool:
@@ -125,14 +126,14 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = tuple(_witnesses(view, series, worst))
     place = tuple(_idle_below(view, series, worst))
+    is_proven = _is_all_waited_for(view, series, worst)
     evidence = (
         *_evidence(series, worst),
         *place,
         *waiters,
-        *_against(view, series, worst),
+        *_against(series, worst, is_proven=is_proven),
         *reported(view, (series.name,)),
     )
-    is_proven = _is_all_waited_for(view, series, worst)
     sure = "high" if is_proven else _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
@@ -332,15 +333,14 @@ def _is_all_waited_for(view: View, series: DeviceSeries, stall: Stall) -> bool:
     return is_same and iowait >= LEAST_IOWAIT and idle < HAS_TIME_PCT and all(map(_is_idle, beside))
 
 
-def _against(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+def _against(series: DeviceSeries, stall: Stall, *, is_proven: bool) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
         text = "it completes nothing in the whole capture"
         # what kernels that count at completion show says nothing of a counter
-        may_leak = _holds(stall) and not _is_all_waited_for(view, series, stall)
-        text += ": its counter of time in use may have leaked" * may_leak
+        text += ": its counter of time in use may have leaked" * (_holds(stall) and not is_proven)
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")

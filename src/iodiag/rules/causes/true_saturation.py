@@ -41,13 +41,22 @@ Lazowska et al., Quantitative System Performance, 1984.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.process_of_device import writer
-from iodiag.analysis.host.who_waits import NOBODY, blocked, do_several_wait, does_nobody_wait, pressure
+from iodiag.analysis.array.topmost_devices import relatives
+from iodiag.analysis.host.process_of_device import longest_wait, longest_wait_s, writer
+from iodiag.analysis.host.who_waits import (
+    NOBODY,
+    blocked,
+    do_several_wait,
+    does_nobody_wait,
+    is_waited_for,
+    pressure,
+)
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     application_latency,
@@ -90,6 +99,7 @@ from iodiag.analysis.states.service_times import (
     usual_ms,
 )
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_names import whole_disk_names
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -104,7 +114,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     def odd(series: DeviceSeries, loads: Sequence[JudgedLevel]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         rows = in_order(saturated) if saturated else series.samples[:0]
-        if len(rows) and _is_left_over(series, rows):
+        if len(rows) and _is_left_over(series, rows) and not is_waited_for(view, rows).any():
             return RULE.undetermined(_LEFT_OVER, series.name)
         is_odd = len(rows) > 0 and _is_odd(series, rows, limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
@@ -128,17 +138,17 @@ def _is_left_over(series: DeviceSeries, rows: Table) -> bool:
     Over the standstill and those samples it did no more then than in others.
     """
     is_still, rates = stalled(series.samples), series.samples.floats("ios_per_s")
-    places = np.flatnonzero(np.isin(series.samples["sample"], rows["sample"]))
-    calm = rates[~is_still & ~np.isin(np.arange(len(rates)), places) & (rates > 0)]
-    if len(calm) <= is_still.sum() + len(places):
+    is_full, at = np.isin(series.samples["sample"], rows["sample"]), np.arange(len(rates))
+    calm = rates[~is_still & ~is_full & (rates > 0)]
+    if len(calm) <= is_still.sum() + is_full.sum():
         return False  # a device that hardly does anything else is not calm at other times
-    for place in places.tolist():
-        last = place - 1 - int(np.argmax(is_still[:place][::-1])) if is_still[:place].any() else -1
-        lasted = int(np.argmin(np.append(is_still[: last + 1][::-1], False)))
-        did = rates[last + 1 - lasted : place + 1].mean()
-        if place - last > lasted or not did <= NO_MORE * median(calm):
-            return False
-    return True
+    before, last = (np.maximum.accumulate(np.where(own, at, -1)) for own in (~is_still, is_still))
+    places, last = at[is_full], last[is_full]
+    first = np.where(last >= 0, before[last] + 1, 0)  # the standstill is from there to the last
+    done = np.append(0.0, np.cumsum(rates))
+    did = (done[places + 1] - done[first]) / (places + 1 - first)
+    is_short = places - last <= last + 1 - first
+    return bool((is_short & (did <= NO_MORE * median(calm))).all())
 
 
 NO_MORE = 1.5
@@ -205,7 +215,7 @@ def _finding(
             *waiters(view, lead),
             *pages,
             *given,
-            *map(cite_fact, _late_journals(view)),
+            *map(longest_wait, _late_journals(view, series)),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
             *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
@@ -466,7 +476,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     if not is_lasting or level.depth < limits.hard_depth or not latency_ms >= limits.still_ms:
         return False
     is_read = _is_read(view, whole, limits)
-    is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view)))
+    is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view, series)))
     if latency_ms >= limits.dead_ms or is_shared:
         return not does_nobody_wait(view, whole)
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
@@ -486,14 +496,22 @@ def _is_read(view: View, rows: Table, limits: Limits) -> bool:
     return read_kb >= limits.read_share * kb and do_several_wait(view, rows)
 
 
-def _late_journals(view: View) -> list[Fact]:
-    """The journals of ext4 that had waited for seconds: whoever changes a file meanwhile waits for them."""
-    journals = (fact for fact in view.facts_of("pidstat") if fact.word("process").startswith("jbd2/"))
-    return [fact for fact in journals if fact.number("most_io_delay_ticks") >= LATE_JOURNAL_TICKS]
+def _late_journals(view: View, series: DeviceSeries) -> list[Fact]:
+    """The journals of ext4 on a device that waited for seconds, and with them whoever changes a file."""
+    late = (fact for fact in view.facts_of("pidstat") if longest_wait_s(fact) >= LATE_JOURNAL_S)
+    return [fact for fact in late if _journal_devices(view, fact) & relatives(view, series.name)]
 
 
-LATE_JOURNAL_TICKS = 500
-"""Ticks of 10 ms that a journal waits between two commits which are usually 5 s apart (ext4(5), commit=)."""
+def _journal_devices(view: View, process: Fact) -> set[str]:
+    """The names of the partition, and its disk, that a process is the journal of: jbd2/sda1-8."""
+    if (journal := re.match(r"jbd2/(.+?)(?:-\d*)?$", process.word("process"))) is None:
+        return set()
+    device = view.topology.find(journal[1])
+    return {journal[1], *whole_disk_names(journal[1]), *([device.name] if device else ())}
+
+
+LATE_JOURNAL_S = 5.0
+"""Seconds that a journal waits between two commits which are usually as far apart (ext4(5), commit=)."""
 
 
 def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
@@ -534,9 +552,13 @@ def _is_stream_alone(series: DeviceSeries, load: JudgedLevel, cpu: Table | None,
 
 
 def _is_cpu_spent(view: View, rows: Table, limits: Limits) -> bool:
-    """Whether user and system work left no CPU time in any sample: nobody waits for writes then."""
+    """Whether user and system work left no CPU time in any sample: nobody waits for writes then.
+
+    But for those that are flushed: whoever asked for that waits.
+    """
     cpu, (reads, ios) = view.cpu_all, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
-    if cpu is None or reads >= limits.read_share * ios or "cpu" in view.average_only:
+    is_asked = reads >= limits.read_share * ios or (rows.floats("flushes_per_s") >= 1).any()
+    if cpu is None or is_asked or "cpu" in view.average_only:
         return False
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)

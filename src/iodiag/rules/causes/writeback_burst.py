@@ -29,6 +29,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import HELD_PCT
+from iodiag.analysis.host.swapping import available_kb
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, in_samples, say
@@ -414,7 +415,7 @@ def throttle(view: View, least_share: float) -> Throttle | None:
     if memory is None or "dirty_kb" not in memory:
         return None
     parts = [memory.floats(f"{name}_kb") for name in ("free", "buffers", "cached")]
-    available = memory.floats("available_kb")
+    available = available_kb(memory)
     base = np.where(np.isnan(available), parts[0] + parts[1] + parts[2], available)
     share = 100 * memory.floats("dirty_kb") / np.maximum(base, 1.0)
     rows = longest(memory.with_columns(dirty_share=share), share >= least_share)

@@ -277,7 +277,7 @@ def _is_parallel(view: View, name: str, rows: Table) -> bool:
     return weighted.mean(rows, "await_ms") <= float(sane_limit_ms(series, weighted.mean(rows, "size_kb")))
 
 
-_ELSEWHERE = "Tasks wait, and hardly for the devices shown"
+_ELSEWHERE = "Tasks wait, mostly not for the devices shown"
 _NO_IO = (
     "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
     "for a request that does not complete."

@@ -119,7 +119,7 @@ def _of_run_queue(view: View, limits: Limits) -> Finding | None:
     values: Values = {"tasks": weighted.mean(rows, "run_queue", "queue"), "cpus": view.cpus, "load": most}
     values |= {"count": len(rows), "samples": len(queue)}
     text = "{tasks:.0f} tasks want to run on {cpus} CPUs, " + in_samples(len(queue))
-    text += ", none is blocked on I/O in any of them, and the load average rises to {load:.1f}"
+    text += ", none is blocked on I/O in any of them, and the load average reaches {load:.1f}"
     return RULE.finding(
         severity="notice",
         confidence="medium",

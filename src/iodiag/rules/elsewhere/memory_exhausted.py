@@ -2,10 +2,10 @@
 
 What it detects: samples in which swap is full, or there is none, while less than 1 % of memory is available,
 or 64 MB on small hosts; or less than 5 % where the kernel works and tasks wait, as where it takes pages away
-that are read again. Where the kernel's estimate of what is available is not shown, what is free, in buffers
-or page cache stands for it, some of which may be shared memory that cannot be given up. It is critical where
-the host shows what that costs: system time that reclaim takes, CPUs that only wait, or a load average of
-several tasks per CPU; without swap it is told only then.
+that are read again. Where the kernel's estimate of what is available is not shown, or 0 in all samples, what
+is free, in buffers or page cache stands for it, some of which may be shared memory that cannot be given up.
+It is critical where the host shows what that costs: system time that reclaim takes, CPUs that only wait, or a
+load average of several tasks per CPU; without swap it is told only then.
 
 Why it matters: each program that needs a page looks for one itself, with nothing to be found. Work stands
 still until something ends or is killed, however quick the disks are.
@@ -26,7 +26,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import HELD_PCT, IDLE_PCT, NO_IDLE_PCT, crowd
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.swapping import beside, room_kb
+from iodiag.analysis.host.swapping import available_kb, beside, room_kb
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -42,8 +42,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     memory = view.samples("memory")
     if memory is None or {"memory", "swap"} & view.average_only:
         return
-    available = memory.floats("available_kb")
-    room = np.where(available > 0, available, room_kb(view, memory))
+    available = available_kb(memory)
+    memory = memory.with_columns(available_kb=available)
+    room = np.where(np.isnan(available), room_kb(view, memory), available)
     taken, share = memory.floats("used_kb"), memory.floats("used_pct")
     # newer tools count no cache as used
     total = np.fmax(memory.floats("free_kb") + taken, 100 * taken / np.where(share > 0, share, np.nan))
@@ -67,7 +68,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     values |= {"room": float(np.mean(room[is_gone])) / KB_PER_MB, "most": float(np.max(room)) / KB_PER_MB}
     values |= {"total": float(np.max(total)) / KB_PER_GB, "count": int(is_gone.sum()), "samples": len(memory)}
     values["swap"] = "swap is full" if (full[is_gone] >= limits.swap).any() else "there is no swap"
-    values["kind"] = "available" if (available[is_gone] > 0).all() else "free or page cache"
+    values["kind"] = "available" if np.isfinite(available[is_gone]).all() else "free or page cache"
     yield _finding(view, memory[is_gone], values, harm)
 
 
@@ -120,7 +121,7 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     shown |= {"available": float(least.floats("available_kb")[0])}
     shown |= {"full": float(beside(view, "swap", "used_pct", least)[0]), "most": values["most"]}
     told = "{free:.0f} kB are free, {cached:.0f} kB page cache"
-    told += ", {available:.0f} kB available" * (float(shown["available"]) > 0)
+    told += ", {available:.0f} kB available" * (not np.isnan(float(shown["available"])))
     told += "; {used:.2f} % of memory is used"
     told += " and {full:.2f} % of swap"
     earlier = "; other samples have up to {most:.0f} MB free or in the page cache"

@@ -165,7 +165,9 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         excess = (over.floats("util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
             values["latency"] = float(latest.max())
-            text += "; requests that end after {latency} ms do that, as their time is counted then"
+            text += (
+                "; requests that took {latency} ms ended then, and all of their time was counted at the end"
+            )
         yield cite(over, text, values, worst="util_pct")
     yield from of_parts(view, series)
     yield from of_wrapped(series)
@@ -385,7 +387,7 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         values: Values = {"device": series.name, "printed": float(printed[is_wrapped].mean())}
         values["latency"] = weighted.mean(series.samples[is_wrapped], "await_ms")
         text = (
-            "{device}: {printed:ms} a request are printed where its partitions make at least {latency:ms}: "
+            "{device}: await is printed as {printed:ms}; its partitions show at least {latency:ms}: "
             "its counter of time has wrapped"
         )
         yield cite(series.samples[is_wrapped], text, values, worst="await_ms")

@@ -23,9 +23,9 @@ take is added to what is sane, and flush-latency judges them. A memory card or a
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
 where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
 report of unknown length, are a notice, and so are writes alone, below a second, of which less than 0.1 are in
-flight while nobody is seen to wait; below 5 % busy a deep queue while busy that explains the latency is
-a burst, which proves nothing. It is critical where the device has no idle time in half of its samples and no
-load explains what it takes, unless nobody is seen to wait.
+flight on what may be a disk, a card or a stick while it is seen that nobody waits; below 5 % busy a deep
+queue while busy that explains the latency is a burst, which proves nothing. It is critical where the device
+has no idle time in half of its samples and no load explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -47,6 +47,7 @@ from iodiag.analysis.host.who_waits import (
     SECONDS_MS,
     blocked,
     hardly_answers,
+    is_wait_unknown,
     is_waited_for,
 )
 from iodiag.analysis.measure import weighted
@@ -61,7 +62,7 @@ from iodiag.analysis.states.service_times import (
     sane_limit_ms,
 )
 from iodiag.analysis.view.device_names import is_physical
-from iodiag.analysis.view.device_traits import is_virtual
+from iodiag.analysis.view.device_traits import is_virtual, virtual_kind
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -140,15 +141,14 @@ def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: L
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     others = series.samples[_are_alone(series.samples)]
     values["usual"] = weighted.mean(others[~np.isin(others["sample"], rows["sample"])], "latency_ms")
-    text = (
-        "{device} takes up to {latency:ms} for {direction}{of} of which one at a time is in flight, so that "
-    )
-    text += f"no queue explains it, {in_samples(len(series.samples))}; at other times one takes {{usual:ms}}"
+    often = in_samples(len(series.samples))
+    text = "{device} takes up to {latency:ms} for {direction}{of}, one at a time and without a queue, "
+    text += often + "; at other times one takes {usual:ms}"
     if _is_one_writer(series):
         text = (
-            "One writer waits for each of its small writes to {device}, so that no queue explains what they "
+            "One writer waits for each of its small writes to {device}, which never queue: {usual:ms} each, "
         )
-        text += "take: {usual:ms} each, but {latency:ms} " + in_samples(len(series.samples))
+        text += "but {latency:ms} " + often
     requests = float(np.nansum(events_per_sample(rows)))
     is_counted = requests >= limits.least_requests
     return RULE.finding(
@@ -339,16 +339,16 @@ def _finding(
     carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    values = worst = _worst(series, rows, limits) | {"samples": len(series.samples)}
+    values = _worst(series, rows, limits) | {"samples": len(series.samples)}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
     # a disk that is idle meanwhile has no part in it
     has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
     named = (*([carrier[0].name] if carrier and has_part else ()), series.name, *below)
     often = in_samples(len(series.samples))
-    is_sane = float(worst["latency"]) <= float(worst["sane"])
+    is_sane = float(values["latency"]) <= float(values["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
     is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
-    is_little = _is_little(view, rows)
+    is_little = _is_little(view, series, rows)
     is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
     severity: Severity = "notice" if is_harmless else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
@@ -358,14 +358,14 @@ def _finding(
         confidence="high" if requests >= limits.least_requests else "medium",
         **device_fields(rows, *named),
         summary=say(
-            f"{{device}} takes {'up to ' * (float(worst['count']) > 1)}"
+            f"{{device}} takes {'up to ' * (float(values['count']) > 1)}"
             "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
-            + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(worst)}.")
+            + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}.")
             + (_SLOW if is_dead else "")
             + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
-            values,
+            values | {"kind": virtual_kind(series)},
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(series, rows, values), *reported(view, named)),
@@ -405,11 +405,14 @@ def _is_moment(series: DeviceSeries, rows: Table, requests: float, limits: Limit
     return bool((is_lone or is_short) and requests < limits.moment)
 
 
-def _is_little(view: View, rows: Table) -> bool:
+def _is_little(view: View, series: DeviceSeries, rows: Table) -> bool:
     """Whether writes alone, less than a second each, are in flight for a tenth of the time at the most.
 
-    And no task is seen to wait. Card readers and sticks take as long for each, and hold nobody up for more.
+    And it is seen that no task waits. Card readers and sticks take as long for each, and hold nobody up for
+    more; NVMe never does.
     """
+    if class_of(series) in ("nvme", "network") or is_wait_unknown(view, rows):
+        return False
     is_little = (rows.floats("depth") < _TRICKLE) & (rows.floats("latency_ms") < SECONDS_MS)
     is_little &= rows.floats("reads_per_s") == 0
     return bool(is_little.all() and not is_waited_for(view, rows).any())
@@ -427,11 +430,11 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
 
 
 _SLOW = " It is slow rather than full: hardly anything is served, and it has no idle time."
-_BEHIND = " It is a virtual disk: look for a shared backend, a cap, or a failing disk behind it."
+_BEHIND = " It is a {kind}: look for a shared backend, a cap, or a failing disk behind it."
 _OF_VIRTUAL = (
     "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "
     "a cap, or a failing disk behind it.",
-    "Read it with one request at a time while it is calm: what takes as long then is no matter of load.",
+    "Read it with one request at a time while it is calm: if that takes as long, load is not the cause.",
     "Look for timeouts of this device in the kernel's log.",
 )
 

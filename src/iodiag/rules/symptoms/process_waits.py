@@ -21,14 +21,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.host.process_of_device import TICKS_PER_S, longest_wait, longest_wait_s
 from iodiag.analysis.measure.evidence import Values, cite_fact, say
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-
-TICKS_PER_S = 100.0
-"""Ticks of the clock in which the kernel tells programs of times (USER_HZ)."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -41,8 +39,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     length = next((one.number("interval_s") for one in facts if one.number("interval_s") > 0), 0.0)
     # more than its time in one sample: the wait began before, and is counted when it ends
-    ended = [fact for fact in waiting if 0 < MOST * length < _seconds(fact, "most_io_delay_ticks")]
-    ended.sort(key=lambda fact: -_seconds(fact, "most_io_delay_ticks"))
+    ended = [fact for fact in waiting if 0 < MOST * length < longest_wait_s(fact)]
+    ended.sort(key=lambda fact: -longest_wait_s(fact))
     rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -_seconds(fact))
     longest = [fact for fact in rest[:1] if length and _seconds(fact) >= limits.share / 100 * length]
     if ended or longest:
@@ -60,22 +58,24 @@ MOST, _TOLD = 1.1, 2
 many that waited for longer are told."""
 
 
-def _seconds(fact: Fact, name: str = "io_delay_ticks") -> float:
-    return fact.number(name) / TICKS_PER_S
+def _seconds(fact: Fact) -> float:
+    return fact.number("io_delay_ticks") / TICKS_PER_S
 
 
 def _finding(
     view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
 ) -> Finding:
-    said = [*(_share(fact, length) for fact in longest), *map(_wait, ended)]
+    waits = [longest_wait(fact) for fact in ended]
+    told = "; ".join([*(_share(fact, length) for fact in longest), *(wait.text for wait in waits)])
     lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
     return RULE.finding(
         severity="info" if is_shown else "warning" if _moved(lead)[1] < limits.much else "notice",
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
-        summary="; ".join(said) + ".",
+        summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(
-            *(cite_fact(fact) for fact in (*longest, *ended)),
+            *map(cite_fact, longest),
+            *waits,
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("pidstat")[:1]),
         ),
         refutes=("ticks of another length than 10 ms: getconf CLK_TCK",),
@@ -94,11 +94,6 @@ def _share(fact: Fact, length: float) -> str:
     values: Values = {"process": fact.word("process"), "share": min(100.0, 100 * _seconds(fact) / length)}
     text = "{process} waits for I/O {share:.0f} % of its time while it " + verb + " {kb:.0f} kB/s"
     return say(text, values | {"kb": kb})
-
-
-def _wait(fact: Fact) -> str:
-    values: Values = {"process": fact.word("process"), "waited": _seconds(fact, "most_io_delay_ticks")}
-    return say("{process} had waited {waited:.1f} s for I/O when that ended", values)
 
 
 RULE = Rule(

@@ -39,9 +39,9 @@ from iodiag.analysis.array.member_comparison import Comparison, Peers, compariso
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
-from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, slow_siblings
+from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, is_served_alike, slow_siblings
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import SECONDS_MS, hardly_answers
+from iodiag.analysis.host.who_waits import SECONDS_MS, hardly_answers, is_waited_for
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -166,15 +166,13 @@ def _is_in_line(found: Comparison) -> bool:
 
     Writes alone are buffered, as a rule, and come in batches, to whose line no share of idle time is a bound.
     """
-    own, busy = found.rows[found.slow], busy_ms(found)
+    own, others = found.rows[found.slow], np.median(np.delete(busy_ms(found), found.slow))
     latency, rate, util = (
         np.array([weighted.mean(own, name)]) for name in (found.latency, "ios_per_s", "util")
     )
-    if (own.floats("reads_per_s") == 0).all() and not (own.floats("flushes_per_s") > 0).any():
-        latency = np.zeros(1)
-    others = np.array([np.median(np.delete(busy, found.slow))])
-    slow = found.slow_series
-    return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
+    is_buffered = (own.floats("reads_per_s") == 0).all() and not (own.floats("flushes_per_s") > 0).any()
+    served = is_served_alike(found.slow_series, rate, np.minimum(util, 1.0), others)
+    return bool(served.all() and (is_buffered or is_in_line(latency, rate, np.minimum(util, 1.0)).all()))
 
 
 LIKE_SIZE, APART, REPEATED, LASTING, FAR = 2.0, 1.25, 3, 5, 2.0
@@ -265,9 +263,10 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = slower_than_similar.template_values(group)
     is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
+    is_note = all(_may_be_a_flush(view, one) for one in group)
     volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
-        severity="critical" if is_dead else "notice" if all(map(_may_be_a_flush, group)) else "warning",
+        severity="critical" if is_dead else "notice" if is_note else "warning",
         confidence="medium",
         peers=tuple(series.name for series in group[0].fast),
         **grading.device_fields(group[0].rows, *(one.slow.name for one in group)),
@@ -297,11 +296,13 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     )
 
 
-def _may_be_a_flush(one: SlowSibling) -> bool:
+def _may_be_a_flush(view: View, one: SlowSibling) -> bool:
     """Whether the only sample has late writes alone, on a disk with idle time: they may be buffered.
 
-    Reads, and what is flushed, are waited for by nature.
+    Reads, and what is flushed, are waited for by nature; nor is anybody seen to wait for them.
     """
+    if is_waited_for(view, one.rows).any():
+        return False
     reads, writes = (
         weighted.mean(one.rows, f"{way}_per_s") * weighted.mean(one.rows, f"{way[:-1]}_await_ms")
         for way in ("reads", "writes")
