@@ -1504,3 +1504,42 @@ def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
     )
     assert f"{load.split(',')[0]} tasks run or wait by the load average" in verdict.headline
     assert asks in verdict.headline
+
+
+# what is replicated to another node
+
+_REPLICATED = (
+    "mail role:Primary suspended:no\n"
+    "  volume:0 minor:3 disk:UpToDate\n"
+    "      written:88012 upper-pending:{upper} lower-pending:{lower} blocked:no\n"
+    "  node-b connection:Connected role:Secondary congested:no\n"
+    "    volume:0 replication:Established peer-disk:UpToDate\n"
+    "        received:0 sent:88012 out-of-sync:0 pending:{peer} unacked:0\n\n"
+)
+QUICK = iostat([{"sda": load(400, 0.2, size=8, reads=0, util=8)}] * 5, cpu=IDLE_CPU)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "peer", "state", "says"),
+    [
+        (
+            3,
+            0,
+            3,
+            "open",
+            "drbd3 holds 3 requests of its users, 0 at its own disk and 3 sent to the other node",
+        ),
+        (3, 3, 0, "unknown", "drbd3 stands on a disk of the other node, too"),
+        (0, 0, 0, "unknown", "drbd3 stands on a disk of the other node, too"),
+    ],
+    ids=["at the peer", "at the disk", "none"],
+)
+def test_a_quick_disk_below_a_replicated_device_is_no_health(upper, lower, peer, state, says):
+    report = report_of(_REPLICATED.format(upper=upper, lower=lower, peer=peer) + QUICK)
+    assert report.verdict.state == state
+    assert says in report.headline
+
+
+def test_the_node_that_only_keeps_a_replica_is_judged_by_its_disk():
+    text = "mail role:Secondary\n  disk:UpToDate\n  node-a role:Primary\n    peer-disk:UpToDate\n\n"
+    assert state_of(text + QUICK) == "healthy"

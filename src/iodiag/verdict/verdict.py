@@ -62,6 +62,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.possible_reason import likely, neighbour_clause
+from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
     between_reports,
@@ -188,7 +189,10 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
-    """Healthy, unless a crowd asks for much, or what is full has no room for more."""
+    """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
+    for more."""
+    if replicated := of_the_peer(views):
+        return replicated[0], f"{_healthy(views)} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
         return Verdict("unknown"), f"{_healthy(views)} {asked}"
