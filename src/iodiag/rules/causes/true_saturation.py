@@ -98,6 +98,7 @@ from iodiag.analysis.states.service_times import (
     streams_kb,
     usual_ms,
 )
+from iodiag.analysis.states.state_sentences import NEVER_IDLE
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import whole_disk_names
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
@@ -297,6 +298,8 @@ def _told(
     if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
         summary += "; {slowest:ms} in its slowest sample"
     summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
+    if lead.level.rows.has("doubtful_util_pct"):
+        summary = summary.replace("it is {util:.0f} % busy", f"it is {NEVER_IDLE}")
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
