@@ -958,3 +958,16 @@ def test_reads_in_line_behind_quick_writes_are_not_cleared(run, wait, util, stat
     (outcome,) = run(iostat([{"sda": row}] * 3)).outcomes
     assert outcome.status == status
     assert ("reads in flight whenever it was" in outcome.reason) == (status == "undetermined")
+
+
+@pytest.mark.parametrize(
+    ("beside", "largest", "severity"),
+    [(0.8, 128, "notice"), (6.0, 128, "warning"), (0.8, 16, "warning")],
+    ids=["reads that nothing hurts", "reads that wait", "nothing shows how large requests are"],
+)
+def test_writes_of_all_that_a_device_takes_at_once_are_made_of_many(run, beside, largest, severity):
+    """A flush of the page cache on NVMe, whose requests are no larger than 128 kB, as its reads show."""
+    flush = load(12_000, 7.5, size=124, reads=0, util=100) | {"r/s": 12.0, "rkB/s": 48.0, "r_await": beside}
+    rows = [flush, load(2000, 0.1, size=largest, util=90)]
+    (finding,) = found(run(iostat([{"nvme0n1": row} for row in rows])))
+    assert finding.severity == severity

@@ -994,7 +994,12 @@ RUN_DISK = (
 
 @pytest.mark.parametrize(
     ("changes", "is_bounded"),
-    [({}, True), ({"util": 60.0}, False), ({"iowait": 22.0, "idle": 0.0}, False), ({"wait": 90.0}, False)],
+    [
+        ({}, True),
+        ({"util": 60.0}, False),
+        ({"iowait": 22.0, "idle": 0.0}, False),
+        ({"wait": 90.0}, False),
+    ],
     ids=["little", "busy", "iowait", "slow"],
 )
 def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
@@ -1422,7 +1427,11 @@ def test_a_task_that_always_waits_is_no_health_however_many_cpus_are_idle(iowait
     text = iostat([ONE_WRITER], {"%iowait": iowait, "%idle": 99.8 - iowait}, cpus=cpus or 2)
     report = report_of(text if cpus else text.replace(" (2 CPU)", "").replace("\t(2 CPU)", ""))
     assert report.verdict.state == state
-    told = f"on {cpus} CPUs: on average 1 task waits for I/O" if cpus else "that of a task that always waits"
+    told = (
+        f"on {cpus} CPUs: on average 1 task waits for I/O"
+        if cpus
+        else "as of one task that always waits if the host has"
+    )
     assert (told in report.headline) is (state == "unknown")
 
 
@@ -1543,3 +1552,37 @@ def test_a_quick_disk_below_a_replicated_device_is_no_health(upper, lower, peer,
 def test_the_node_that_only_keeps_a_replica_is_judged_by_its_disk():
     text = "mail role:Secondary\n  disk:UpToDate\n  node-a role:Primary\n    peer-disk:UpToDate\n\n"
     assert state_of(text + QUICK) == "healthy"
+
+
+@pytest.mark.parametrize(("wait", "is_bounded"), [(26, True), (300, False)])
+def test_late_requests_that_hold_next_to_nothing_over_a_run_are_no_limit(wait, is_bounded):
+    head = "10:20:30 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    depth = 0.9 * wait / 1000
+    row = f"Average: dev8-0 0.90 0.00 306.00 340.00 {depth:.2f} {wait}.00 1.50\n"
+    assert ("Over the run storage was not the limit" in report_of(head + row).headline) is is_bounded
+
+
+WRITE_FLOOD = load(1700, 26, size=18, reads=0, util=34)
+
+
+@pytest.mark.parametrize(
+    ("flood", "cpu", "state"),
+    [
+        (WRITE_FLOOD, {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4}, "unknown"),
+        (WRITE_FLOOD, {"%iowait": 9.0, "%idle": 66.0, "%user": 25.0}, "open"),
+        (WRITE_FLOOD, {"%iowait": 0.6, "%idle": 20.0, "%user": 79.4}, "open"),
+        (WRITE_FLOOD, None, "open"),
+        (WRITE_FLOOD | {"%util": 60.0}, {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4}, "open"),
+        (
+            WRITE_FLOOD | {"r/s": 9.0, "rkB/s": 90.0, "r_await": 40.0},
+            {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4},
+            "open",
+        ),
+    ],
+    ids=["nobody waits", "a task waits", "no CPU time to spare", "no CPUs", "busy", "reads"],
+)
+def test_floods_of_writes_that_nobody_is_seen_to_wait_for_are_brief_queues(flood, cpu, state):
+    rows = [flood, flood, load(20, 0.4, size=5, reads=0)]
+    report = report_of(iostat([{"vda": row} for row in rows], cpu=cpu, cpus=8))
+    assert report.verdict.state == state
+    assert ("vda had brief queues and was idle most of the time" in report.headline) is (state == "unknown")

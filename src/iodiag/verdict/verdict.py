@@ -30,7 +30,7 @@ from iodiag.analysis.host.who_waits import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, usual_ms
+from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, sane_limit_ms, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
@@ -616,11 +616,15 @@ def _run_without_disks(view: View) -> str:
 def _is_seldom(series: DeviceSeries) -> bool:
     """Whether averages show a device at work for a small part of the run, and answering in time."""
     is_seldom = bool((series.samples.floats("util") <= LITTLE_OF_RUN).all())
-    return is_seldom and _busiest(series).kind != "stuck" and not _is_slow(series, _busiest(series))
+    state = _busiest(series)
+    # what holds next to nothing over the run held nobody up for long, if any device may take that
+    is_sane = state.held < LITTLE_HELD and state.latency_ms <= sane_limit_ms(series, state.size_kb)
+    return is_seldom and state.kind != "stuck" and bool(is_sane or not _is_slow(series, state))
 
 
-LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
-"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
+LITTLE_OF_RUN, LITTLE_IOWAIT, LITTLE_HELD = 0.2, 10.0, 0.1
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most; and
+requests in flight over the run that are next to none."""
 
 
 def _on_average(views: Sequence[View]) -> str:
@@ -670,9 +674,9 @@ def _calm_clause(views: Sequence[View]) -> str:
         view for view in views if not len(view.since_boot.get("disk", ())) or "disk" not in view.average_only
     ]
     left = [
-        (series, one) for view in shown for series, one in healths(view) if one not in ("healthy", "idle")
+        (view, one) for view in shown for one, health in healths(view) if health not in ("healthy", "idle")
     ]
-    if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
+    if any(somebody_waits(view) for view in views) or not all(is_brief(*one) for one in left):
         return ""
     if not left and (unusable := _unusable(views)):
         return _beside_unusable(views, unusable)
@@ -682,7 +686,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
         return say("next to nothing was asked of {name} ({what})", said)
     if left:
-        series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
+        series = max((series for _, series in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
