@@ -85,8 +85,8 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
             found.name, int(numbers[index]), "rows are left out here: the time between is in none"
         )
     for rows in all_rows:
-        last, width = int(rows.lines[-1]), len(rows.layout.columns) + (rows.layout.key is not None)
-        if last == last_line(found) and 1 < len(found.text.words(last)) < width:
+        last = int(rows.lines[-1])
+        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(found.text.words(last)) > 1:
             remark = "this line is cut off: it is read as far as it goes"
             yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])
         block = found.blocks[int(rows.block[0])]
