@@ -21,7 +21,7 @@ from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without
 from iodiag.formats.text.rows.repaired_rows import last_line
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
+from iodiag.formats.text.structure.foreign_tools import most_telling, refusal, unread_note
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
@@ -79,7 +79,7 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     """What was read, but not for certain or not whole."""
     numbers = found.text.numbers
     for tool, index in found.foreign.items():
-        yield ParseNote(found.name, int(numbers[index]), f"this is {tool}: it is not read")
+        yield ParseNote(found.name, int(numbers[index]), unread_note(tool))
     for index in found.elided:
         yield ParseNote(
             found.name, int(numbers[index]), "rows are left out here: the time between is in none"
