@@ -38,7 +38,7 @@ def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, froz
             groups.append([finding])
         else:
             group.append(finding)
-    return [_with_chain(_one(group, view), view) for group in groups]
+    return [_with_chain(_one(group), view) for group in groups]
 
 
 def _by_stack(findings: Sequence[Finding], view: View) -> Iterator[Finding]:
@@ -97,7 +97,7 @@ def _is_cut(one: DeviceSeries, other: DeviceSeries) -> bool:
     return is_layer and len(top.samples) < len(low.samples) and int(is_in.sum()) == len(top.samples)
 
 
-def _one(group: Sequence[Finding], view: View) -> Finding:
+def _one(group: Sequence[Finding]) -> Finding:
     first, *others = sorted(group, key=_layer)
     if not others:
         return first
