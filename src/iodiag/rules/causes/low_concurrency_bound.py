@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
             text = _CONTRADICTED if any(map(contradicts, doubtful)) else _OVERCOUNTED
-            yield RULE.undetermined(text + _asked(view, series), series.name)
+            yield RULE.undetermined(text, series.name)
         elif level is None and series.is_untimed:
             yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
@@ -151,12 +151,6 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
 
 _OVERCOUNTED = "its counter of the queue tells of far more requests in flight than rate times latency does"
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
-
-
-def _asked(view: View, series: DeviceSeries) -> str:
-    """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
-    fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {fact.word('process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
