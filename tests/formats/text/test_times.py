@@ -86,6 +86,15 @@ def test_a_zone_that_one_clock_names_holds_for_all():
     assert stamps(read) == ["2026-11-20 11:00:00+00:00", "2026-11-20 11:00:30+00:00"]
 
 
+@pytest.mark.parametrize("first", ["Fri Nov 20 23:59:50 2026", "zzz <11/20/2026 23:59:50> Count:720"])
+def test_clocks_without_a_date_go_on_from_one_with_it(first: str):
+    clocks = [first, "23:59:55", "00:00:00", "Sat Nov 21 12:00:00 2026", "12:00:05"]
+    read = reading("".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    days = ["2026-11-20 23:59:50", "2026-11-20 23:59:55", "2026-11-21 00:00:00"]
+    assert stamps(read) == [*days, "2026-11-21 12:00:00", "2026-11-21 12:00:05"]
+    assert not any("before that of the row above" in note.reason for note in read.notes)
+
+
 def test_a_table_of_two_zones_stands_in_local_time():
     sar = "12:00:00 CPU %user %nice %system %iowait %steal %idle\n12:10:00 all 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 1.00 0.00 1.00 0.00 0.00 98.00\n\n"

@@ -88,7 +88,8 @@ class Seconds(NamedTuple):
 def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str) -> Seconds:
     """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
 
-    `midnight` is that of the day on which the segment of each begins, NaN where it is not known.
+    It is of the day of the last one above it with a date (`date; top -b -d 5`). `midnight` is that of the
+    day on which the segment of each begins, NaN where it is not known.
     """
     table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
     epoch, day, seconds, offset = table[shown.at].T
@@ -100,10 +101,16 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
-    for run in runs(segment[undated]):
+    dated = np.flatnonzero(~np.isnan(day))
+    begin = np.searchsorted(segment, segment[undated])
+    above = np.append(-1, dated)[np.searchsorted(dated, undated)]
+    for run in runs(np.maximum(above, begin)):
         here = undated[run]
-        base = midnight[here[0]]
-        local[here] = _clock.unroll_midnight(seconds[here]) + (0.0 if np.isnan(base) else base)
+        is_below = above[run.start] >= begin[run.start]
+        first = above[run.start] if is_below else here[0]
+        base = day[first] if is_below else midnight[first]
+        whole = _clock.unroll_midnight(np.append(seconds[first], seconds[here]))[1:]
+        local[here] = whole + (0.0 if np.isnan(base) else base)
         is_dated[here] = not np.isnan(base)
     return Seconds(local, offset, is_dated)
 
