@@ -47,6 +47,17 @@ def test_somebody_who_waits_makes_it_surer(run):
 
 
 @pytest.mark.parametrize(
+    ("latency", "blocked", "severity"),
+    [(8, 1, "warning"), (8, 0, "notice"), (2, 1, "notice"), (80, 0, "notice"), (80, None, "warning")],
+)
+def test_a_task_that_nearly_always_waits_for_slow_reads_is_a_warning(run, latency, blocked, severity):
+    text = iostat([{"sda": load(950 / latency, latency, util=95)}] * 20)
+    waits = [] if blocked is None else [vmstat([{"b": blocked, "wa": 12}] * 20)]
+    (finding,) = found(run(text, *waits))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
     "row",
     [
         load(120, 8, util=50),  # the caller's pace
