@@ -242,7 +242,12 @@ def _of_trouble(
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = troubles[0]
     where = _where(first.host, views)
-    others = list(dict.fromkeys(f.title for f in troubles[1:] if f.rule != first.rule and not f.explained_by))
+    rest = [f for f in troubles[1:] if not f.explained_by]
+    # what lasted for other samples, or is less sure, is a finding of its own
+    twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
+    names = [name for name in dict.fromkeys(n for f in twins for n in f.devices) if name not in first.devices]
+    others = [f"the same of {', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}"] if names else []
+    others += dict.fromkeys(f.title for f in rest if f.rule != first.rule)
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary

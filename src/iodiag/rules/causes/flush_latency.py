@@ -170,7 +170,9 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
     values: Values = {
         "device": worst.series.name,
         "await": worst.wait,
-        "others": f" and {len(group) - 1} more" if len(group) > 1 else "",
+        "others": f" and {group[1].series.name if len(group) == 2 else f'{len(group) - 1} more'}"
+        if len(group) > 1
+        else "",
         "stalled": worst.stalled,
     }
     text = "A cache flush of {device}{others} takes {await} ms; one is under way {stalled:.0f} % of the time."

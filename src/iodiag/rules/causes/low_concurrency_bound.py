@@ -32,7 +32,7 @@ from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.who_waits import blocked, does_nobody_wait
+from iodiag.analysis.host.who_waits import blocked, do_several_wait, does_nobody_wait
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
@@ -390,8 +390,10 @@ def _is_waited_for(
     if level.direction == "writes":
         return True
     is_late = level.latency_ms > CALM * usual_ms(series, level.size_kb, level.rate)
-    tasks = (float(item.values.get(name, 0)) for item in witnesses for name in ("blocked", "waiters"))
-    return max(tasks, default=0.0) >= limits.waits or (is_late and not does_nobody_wait(view, level.rows))
+    counted = blocked(view, level.rows)
+    tasks = [counted[1]] if counted else [float(item.values.get("waiters", 0)) for item in witnesses]
+    is_watched = max(tasks, default=0.0) >= limits.waits or do_several_wait(view, level.rows)
+    return is_watched or (is_late and not does_nobody_wait(view, level.rows))
 
 
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
