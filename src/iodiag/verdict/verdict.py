@@ -17,7 +17,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest
-from iodiag.analysis.host.cpu import cpu_shares, is_impossible
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
 from iodiag.analysis.host.process_of_device import asker
@@ -178,6 +178,9 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return Verdict(
             "open", devices=named, asks=asks
         ), f"{say(text, values)}. The cause is not determined. {asks}"
+    if unseen := [view for view in present if _waits_for_nothing_shown(view)]:
+        asks = _more_to_capture(unseen)
+        return Verdict("open", asks=asks), f"Not determined: {_why_unknown(unseen)}. {asks}"
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
@@ -185,6 +188,13 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _waits_for_nothing_shown(view: View) -> bool:
+    """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
+    shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
+    return is_much and bool(view.devices) and waiting_tasks(view).is_elsewhere
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
