@@ -1390,6 +1390,17 @@ def test_a_device_that_makes_readers_wait_all_the_time_is_a_cost_without_a_findi
         assert "**Severity:** warning" in report_of(iostat([{"sda": row}])).to_markdown()
 
 
+@pytest.mark.parametrize(
+    ("reads", "blocked", "told"),
+    [(1.0, 2, ("open", "warning")), (1.0, 0, ("unknown", None)), (0.5, 2, ("open", None))],
+)
+def test_slow_reads_of_an_unknown_disk_are_a_cost_where_a_task_is_seen_to_wait(reads, blocked, told):
+    text = iostat([{"sda": load(23.3, 60, size=8, reads=reads, util=98.0)}] * 8)
+    waits = vmstat([{"b": blocked, "wa": 12}] * 8)
+    found = report_of(text, waits, rules=["svctm-misread"]).verdict
+    assert (found.state, found.severity) == told
+
+
 @pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
 def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
     text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])

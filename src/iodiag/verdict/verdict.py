@@ -336,20 +336,21 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    cost: Severity | None = "warning" if any(_makes_readers_wait(one) for _, one in suspects) else None
+    cost: Severity | None = "warning" if any(_makes_readers_wait(*one) for one in suspects) else None
     return Verdict("open", devices=named, severity=cost, asks=asks), text
 
 
-def _makes_readers_wait(series: DeviceSeries) -> bool:
+def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
     """Whether a device without idle time takes longer than its class for reads, and holds little else.
 
-    Reads are waited for by nature; what is written may be a cache that is flushed.
+    Reads are waited for by nature; what is written may be a cache that is flushed. Where the class is not
+    known, the host's own numbers have to show that somebody waits.
     """
     state = _busiest(series)
     reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
     is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
     is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
-    return is_full and is_class_known and _is_slow(series, state)
+    return is_full and _is_slow(series, state) and (is_class_known or bool(somebody_waits(view)))
 
 
 NEVER_IDLE, MOST_READS = 0.95, 0.9
