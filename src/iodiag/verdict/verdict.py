@@ -194,7 +194,8 @@ def _waits_for_nothing_shown(view: View) -> bool:
     """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
     shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
     is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
-    return is_much and bool(view.devices) and waiting_tasks(view).is_elsewhere
+    has_mounts = view.samples("nfs_mounts") is not None  # quick ones may be what so much iowait is
+    return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
