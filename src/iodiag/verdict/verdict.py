@@ -17,7 +17,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest
-from iodiag.analysis.host.cpu import cpu_shares, is_impossible
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
 from iodiag.analysis.host.who_waits import (
@@ -177,6 +177,9 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return Verdict(
             "open", devices=named, asks=asks
         ), f"{say(text, values)}. The cause is not determined. {asks}"
+    if unseen := [view for view in present if _waits_for_nothing_shown(view)]:
+        asks = _more_to_capture(unseen)
+        return Verdict("open", asks=asks), f"Not determined: {_why_unknown(unseen)}. {asks}"
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
@@ -184,6 +187,14 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _waits_for_nothing_shown(view: View) -> bool:
+    """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
+    shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
+    has_mounts = view.samples("nfs_mounts") is not None  # quick ones may be what so much iowait is
+    return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
@@ -241,7 +252,12 @@ def _of_trouble(
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = troubles[0]
     where = _where(first.host, views)
-    others = list(dict.fromkeys(f.title for f in troubles[1:] if f.rule != first.rule and not f.explained_by))
+    rest = [f for f in troubles[1:] if not f.explained_by]
+    # what lasted for other samples, or is less sure, is a finding of its own
+    twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
+    names = [name for name in dict.fromkeys(n for f in twins for n in f.devices) if name not in first.devices]
+    others = [f"the same of {', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}"] if names else []
+    others += dict.fromkeys(f.title for f in rest if f.rule != first.rule)
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary
@@ -320,20 +336,21 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    cost: Severity | None = "warning" if any(_makes_readers_wait(one) for _, one in suspects) else None
+    cost: Severity | None = "warning" if any(_makes_readers_wait(*one) for one in suspects) else None
     return Verdict("open", devices=named, severity=cost, asks=asks), text
 
 
-def _makes_readers_wait(series: DeviceSeries) -> bool:
+def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
     """Whether a device without idle time takes longer than its class for reads, and holds little else.
 
-    Reads are waited for by nature; what is written may be a cache that is flushed.
+    Reads are waited for by nature; what is written may be a cache that is flushed. Where the class is not
+    known, the host's own numbers have to show that somebody waits.
     """
     state = _busiest(series)
     reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
     is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
     is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
-    return is_full and is_class_known and _is_slow(series, state)
+    return is_full and _is_slow(series, state) and (is_class_known or bool(somebody_waits(view)))
 
 
 NEVER_IDLE, MOST_READS = 0.95, 0.9

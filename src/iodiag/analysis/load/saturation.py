@@ -377,7 +377,7 @@ def _twins(
     return twins
 
 
-_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
+_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation", "long_queue")
 HARDLY_LESS = 1.125
 """That a device is full is less a matter of degree: by so much one may be less busy than its like."""
 
