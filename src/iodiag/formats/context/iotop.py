@@ -108,7 +108,7 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact
 
 
 def _is_in_order(listing: _Listing, found: re.Match[str], line: Line) -> bool:
-    """Whether the clock that -t writes is not before that of the last sums; the line is unread where it is."""
+    """Whether the clock that -t writes is not before that of the last sums; the line is unread if it is."""
     told = _clock.parse_time(found["clock"] or "")
     if told is not None and listing.ends and (told - listing.ends[-1][1]) % _clock.DAY_S > _clock.DAY_S / 2:
         listing.unread.append(line.number)
