@@ -15,6 +15,8 @@ from iodiag.model.columns import KEY_COLUMNS, KEYS
 
 _SAMPLED = 6
 _QUOTING = re.compile(r"\s*(?:>\s?)+")
+_LOGGED = re.compile(r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+ ")
+"""What a log writes in front of each line."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))
 """Marks that take no place on a page, and that stand in a number when they were copied from one."""
@@ -94,6 +96,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     for count_of_parts in (2, 3, 4):
         yield "".join(below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
+    yield "".join(_LOGGED.sub("", part) for part in below[:2])
     yield _COLOUR.sub("", text)
     yield _MARKUP.sub("", html.unescape(text))
     yield text.translate(_UNSEEN)
@@ -132,7 +135,10 @@ Reading = tuple[str, tuple[str, ...], frozenset[tuple[str, float]]]
 
 
 def rows_read(capture: Capture) -> set[Reading]:
-    """Every row of a capture: its table, what names it, and its numbers but the length of the sample."""
+    """Every row of a capture: its table, what names it, and its numbers but the length of the sample.
+
+    The sum of a sample's processes is left out: its parts are compared, and nothing tells that one is lost.
+    """
     found: set[Reading] = set()
     for family, frame in capture.tables.items():
         kinds = {name: frame[name].dtype.kind for name in frame.columns}
@@ -140,6 +146,8 @@ def rows_read(capture: Capture) -> set[Reading]:
         words = [n for n in frame.columns if kinds[n] not in "fiubmM" and n in named]
         numbers = [name for name in frame.columns if kinds[name] == "f" and name != "interval_s"]
         for row in frame.to_dict("records"):
+            if family == "process" and row["pid"] == "all":
+                continue
             known = frozenset((n, round(row[n], 6)) for n in numbers if row[n] == row[n])
             # decimal commas reach names as well
             found.add((family, tuple(str(row[name]).replace(",", ".") for name in words), known))

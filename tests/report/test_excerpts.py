@@ -54,6 +54,14 @@ def test_a_sentence_marks_the_columns_of_its_quantities_and_of_its_direction():
         assert {names[at] for at in found.cited} == cited, sentence
 
 
+def test_a_column_named_by_an_english_word_is_not_marked_for_it():
+    header = " r  b   swpd   free   si   so    bi    bo   in   cs us sy id wa st"
+    told = "On average 3 tasks are blocked on I/O, in 3 of 3 samples, so nothing helps us"
+    quoted = row(3, " 1  3      0 123456    0    0  5000   300 1200 2400  5  3 52 40  0", header)
+    ((found,),) = [one.rows for one in excerpts.excerpts([Evidence(told, quotes=(quoted,))], set())]
+    assert {header.split()[at] for at in found.cited} == {"b"}
+
+
 def test_each_line_stands_once_in_the_order_of_the_capture():
     lines = shown(None, ("a", row(9)), ("b", row(7)), ("c", row(9)))
     assert [line.split(":")[0] for line in lines[1:]] == ["7", "9"]

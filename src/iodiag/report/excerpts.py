@@ -47,6 +47,9 @@ _DIRECTIONS = (
 )
 """The directions that a sentence may speak of alone, and the columns of each."""
 
+_ENGLISH = frozenset({"in", "so", "us"})
+"""Columns of vmstat whose names are words that any sentence has."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -108,7 +111,7 @@ def _cited(header: Sequence[str], row: Sequence[str], sentences: Iterable[str]) 
 
 def _columns_of(sentence: str) -> Callable[[str], bool]:
     """Whether a sentence speaks of a column, by the column's header word."""
-    words = set(re.findall(r"[^\s,;:()]+", sentence))
+    words = set(re.findall(r"[^\s,;:()]+", sentence)) - _ENGLISH
     columns = [wanted for spoken, wanted in _QUANTITIES if re.search(spoken, sentence)]
     spoken_of = [bool(re.search(spoken, sentence)) for spoken, _ in _DIRECTIONS]
     is_one_way = any(spoken_of) and "requests" not in words and "requests/s" not in words

@@ -71,6 +71,15 @@ def test_what_else_a_missing_table_may_be(reports, options):
     assert "is_omitted" not in rows
 
 
+def test_a_header_right_above_the_next_report_lost_its_rows():
+    assert samples(run(FULL, report().removesuffix("\n"), FULL))["report"].tolist() == [1, 1, 3, 3]
+
+
+def test_a_text_without_any_blank_line_still_tells_its_idle_reports():
+    text = "".join(line for line in run(FULL, report(), FULL).splitlines(keepends=True) if line.strip())
+    assert samples(text)["report"].tolist() == [1, 1, 2, 2, 3, 3]
+
+
 def test_a_visible_option_tells_it_without_a_header():
     rows = samples(run(report(below=""), FULL, command="$ iostat -xz 1\n"))
     assert rows["report"].tolist() == [1, 1, 2, 2]

@@ -389,6 +389,34 @@ def test_a_whole_rate_at_the_load_of_the_others_is_a_sample_below_a_banner(first
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False]
 
 
+@pytest.mark.parametrize(
+    ("first", "others", "is_since_boot"),
+    [
+        # two whole counts of a second, busier than those below: `iostat -xy 1` into a file
+        ("0.00 164.00 219.00", ("0.00 11.00 18.00", "0.00 13.00 17.00"), False),
+        ("0.00 164.00 219.00", ("0.00 91.00 180.00",), False),
+        # seconds that took a hundredth more, three counts
+        (
+            "63.37 155.45 179.21",
+            ("0.00 100.00 120.00", "0.00 80.20 31.68", "0.00 72.28 44.55", "0.00 61.39 29.70"),
+            False,
+        ),
+        ("0.00 164.02 219.00", ("0.00 11.00 18.00", "0.00 13.00 17.00"), True),
+        (
+            "63.37 155.45 179.47",
+            ("0.00 100.00 120.00", "0.00 80.20 31.68", "0.00 72.28 44.55", "0.00 61.39 29.70"),
+            True,
+        ),
+    ],
+)
+def test_two_whole_counts_below_a_banner_are_of_a_sample(first, others, is_since_boot):
+    reports = [
+        f"{OLD}sdb 0.00 {each} 1280.00 1760.00 8.00 0.50 4.40 2.90 55.00\n\n" for each in (first, *others)
+    ]
+    read = reading(BANNER + "".join(reports)).disk
+    assert read["since_boot"].tolist() == [is_since_boot, *[False] * len(others)]
+
+
 ROWS = [
     f"{HEADER}sda 44.00 21.81 139.31 12.54 3064.82 358.40 45.09 1.44 9.46 2.06 31.30\n\n",
     f"{HEADER}sda 44.00 21.81 61.01 12.54 1342.22 358.40 46.24 0.70 9.46 2.12 15.60\n\n",

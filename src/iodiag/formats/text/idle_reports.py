@@ -1,9 +1,10 @@
 """Reports of `iostat -z` that show the CPUs and no device: every device of their run was idle.
 
-Such a report is told from one that a paste cut: the header of the devices stands alone, and the next report
-or the blank line at the end follows; or nothing stands there, below a visible `-z`, and the next report
-follows. Below a visible command without `-z` the devices are gone or cut off. A device that is stuck
-completes no request and is left out as well: where somebody may wait for I/O, nothing is told.
+Such a report is told from one that a paste cut: the header of the devices stands alone, and below the blank
+line that ends a report (where the text has any) the next one follows, or nothing; or nothing stands there,
+below a visible `-z`, and the next report follows. Below a visible command without `-z` the devices are gone
+or cut off. A device that is stuck completes no request and is left out as well: where somebody may wait for
+I/O, nothing is told.
 """
 
 from __future__ import annotations
@@ -93,8 +94,9 @@ def _empty_table(found: Walk, row: int, origin: Origin) -> int:
     header = next(below, -1)
     if _is_of_devices(found, header):
         after = next(below, -1)
-        is_whole = _begins_report(found, after) if after >= 0 else header + 1 < len(found.text)
-        return header if is_whole else -1
+        is_ended = header + 1 < len(found.text) and bool(found.text.is_blank[header + 1])
+        is_whole = _begins_report(found, after) and (is_ended or not found.text.is_blank.any())
+        return header if (is_whole if after >= 0 else is_ended) else -1
     return row if is_told and header >= 0 and _begins_report(found, header) else -1
 
 
