@@ -158,8 +158,8 @@ COLLECTIONS = (
     ),
     (
         "MongoDB mdiag, JSON or text",
-        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON keep "
-        "their numbers",
+        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON "
+        "keep their numbers",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
         "ps, the files of processes",
         "generated JSON of the layout of mdiag.sh 2",
