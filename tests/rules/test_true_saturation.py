@@ -971,3 +971,14 @@ def test_writes_of_all_that_a_device_takes_at_once_are_made_of_many(run, beside,
     rows = [flush, load(2000, 0.1, size=largest, util=90)]
     (finding,) = found(run(iostat([{"nvme0n1": row} for row in rows])))
     assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("rate", "others", "is_told"), [(35, 4, True), (35, 2, False), (70, 4, False), (2, 4, False)]
+)
+def test_the_one_disk_that_takes_most_of_the_load_is_said_to(report_of, rate, others, is_told):
+    calm = {f"sd{letter}": load(rate, 8, util=0.8 * rate) for letter in "cdef"[:others]}
+    report = report_of(iostat([{"sdb": load(140, 110, util=99.5)} | calm] * 8), rules=["true-saturation"])
+    (finding,) = report.findings
+    told = f"it serves 140 requests/s, each of {others} other disks at most {rate}, at most 28 % busy"
+    assert (told in finding.summary, "not spread" in finding.summary) == (is_told, is_told)
