@@ -147,9 +147,10 @@ def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     numbers = {int(number) for number in rows.floats("number")}
     is_one = len(numbers) == 1 and min(numbers) >= 0
     values: Values = {"which": f"CPU {min(numbers)}" if is_one else "One CPU at a time"}
-    values |= {name: weighted.mean(rows, name, "cpu") for name in ("full", "interrupts", "busy")}
+    values |= {name: weighted.mean(rows, name, "cpu") for name in ("interrupts", "busy")}
     values |= {"count": len(rows), "samples": len(shares)}
-    text = "{which} spends {interrupts:.0f} % of its time in interrupts, {full:.0f} % in the kernel, while "
+    # what the rest of the kernel takes is at most as much as interrupts leave
+    text = "{which} spends {interrupts:.0f} % of its time in interrupts, while "
     text += f"all CPUs together are {{busy:.0f}} % busy, {in_samples(len(shares))}"
     return RULE.finding(
         severity="warning",
