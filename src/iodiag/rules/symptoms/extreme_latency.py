@@ -355,7 +355,7 @@ def _finding(
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
         severity="critical" if is_dead else severity,
-        confidence="high" if requests >= limits.least_requests else "medium",
+        confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
         **device_fields(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (float(values['count']) > 1)}"
@@ -370,9 +370,25 @@ def _finding(
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(series, rows, values), *reported(view, named)),
         confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
-        refutes=("a disk that was spun down, or a machine that was paused, just before",),
+        refutes=(_SPUN_DOWN if _may_spin(series) else "a machine that was paused just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+_SPUN_DOWN = "a disk that was spun down, or a machine that was paused, just before"
+
+
+def _may_spin(series: DeviceSeries) -> bool:
+    return class_of(series) in ("spinning", "unknown") and not is_virtual(series)
+
+
+def _is_doubted(rows: Table) -> bool:
+    """Whether every sample has a busy share that cannot be true: its other numbers may be off as well."""
+    return bool((rows.floats("util_pct") > MOST_UTIL_PCT).all())
+
+
+MOST_UTIL_PCT = 102.0
+"""Busy share up to which it is timer skew: up to 101.6 % on sound devices."""
 
 
 def _ahead(worst: Values) -> str:
