@@ -80,5 +80,5 @@ def test_the_depth_of_the_worst_sample_is_not_told_of_all(report_of):
     (finding,) = found(report_of(sar_d(rows, step=600), rules=[RULE]))
     # 375/s that take 800 ms are 300 in flight, at 50 % busy 600 while busy; the worst is 3,000
     assert "600.0 in flight while it is busy, not 300" in finding.summary
-    assert "in the median sample (up to 3,000.0)" in finding.summary
+    assert "in the median sample; up to 3,000.0" in finding.summary
     assert finding.evidence[0].values["busy_rate"] == pytest.approx(750)

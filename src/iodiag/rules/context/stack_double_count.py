@@ -54,13 +54,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     below = {name for parents in above.values() for name in parents}
     unknown = [series for series in whole if may_be_stacked(series) and series.name not in below]
     unknown = [series for series in unknown if len(whole) > 1 or not may_be_disk(view, series)]
-    # what nothing places is never a top: the sum would hold its bytes and those of what it stands on
-    tops = [series for series in tops if series not in unknown] or tops
-    if any(_kb(unknown, way) > _SMALL * _kb(tops, way) for way in DIRECTIONS):
+    placed = [series for series in tops if series not in unknown] or tops
+    if any(_kb(unknown, way) > _SMALL * _kb(placed, way) for way in DIRECTIONS):
         sure = "may stand" if any(may_be_disk(view, series) for series in unknown) else "stands"
         reason = f"it {sure} on others, and nothing says on which: lsblk would"
         yield RULE.undetermined(reason, *(series.name for series in unknown))
         return
+    if not all(may_be_stacked(series) for series in placed):
+        # what nothing places may stand on a disk that is told itself: its bytes would be told twice
+        tops = placed
     leaves = [series for series in whole if series.name not in below and not may_be_stacked(series)]
     # where every device is at the top nothing is counted twice
     shown, tops, leaves = (_without_gaps(devices, above, view) for devices in (shown, tops, leaves))

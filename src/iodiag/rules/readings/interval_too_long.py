@@ -126,7 +126,7 @@ def _numbers(name: str, rows: Table) -> Values:
         "count": len(rows),
         "most": float(most),
     }
-    return found | {"middle": say(", in the median sample (up to {most:.1f})", found) * (len(rows) > 1)}
+    return found | {"middle": say(", in the median sample; up to {most:.1f}", found) * (len(rows) > 1)}
 
 
 def _is_long(series: DeviceSeries, limits: Limits) -> bool:
