@@ -17,7 +17,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.view.device_names import is_md, is_physical
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
 _MOST_TOLD = 6
@@ -103,9 +103,7 @@ def _belongs(
     if is_stated and finding.summary.replace(one, "") != first.summary.replace(other, ""):
         return False
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
-    if (finding.confidence, finding.samples) != (first.confidence, first.samples) and not (
-        len(found) == 2 and _is_cut(*found)
-    ):
+    if (finding.confidence, finding.samples) != (first.confidence, first.samples):
         return False
     if one == other or one in relatives.get(other, ()) or len(found) != 2:
         return False
@@ -127,14 +125,6 @@ def _wait_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
 
 _LIKE_WAIT = 2.0
 """Times that members of one array differ in what their slow direction takes where they share its cause."""
-
-
-def _is_cut(one: DeviceSeries, other: DeviceSeries) -> bool:
-    """Whether one is a disk and the other a layer that some reports lack: a paste ends within a report."""
-    low, top = sorted((one, other), key=lambda series: not is_physical(series.name))
-    is_in = same_reports(low.samples, top.samples)
-    is_layer = is_physical(low.name) and not is_physical(top.name)
-    return is_layer and len(top.samples) < len(low.samples) and int(is_in.sum()) == len(top.samples)
 
 
 def _one(group: Sequence[Finding], sets: Sets) -> Finding:
