@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
@@ -87,7 +87,7 @@ def template_values(found: Comparison) -> Values:
         "more": max(len(others) - 4, 0),
         "latency": latencies[found.slow],
         "others": usual,
-        "of_peers": duration(usual) + apart,
+        "of_peers": say("{others:ms}", {"others": usual}) + apart,
         "apart": apart,
         "times": latencies[found.slow] / usual,
         "next": max(np.delete(latencies, found.slow)),
