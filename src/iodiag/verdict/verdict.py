@@ -20,7 +20,6 @@ from iodiag.analysis.array.topmost_devices import are_related, lowest
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
-from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     FEW_BLOCKED_TASKS,
@@ -196,7 +195,8 @@ def _waits_for_nothing_shown(view: View) -> bool:
     """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
     shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
     is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
-    return is_much and bool(view.devices) and waiting_tasks(view).is_elsewhere
+    has_mounts = view.samples("nfs_mounts") is not None  # quick ones may be what so much iowait is
+    return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
@@ -456,8 +456,7 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
         what = "has requests waiting in its queue" if is_slow else "is what tasks may wait for"
-    did = f"{text_of(busiest, len(series.samples))}{_process_clause(view, series)}"
-    return f"{waits}{series.name}{also} {what} ({did})"
+    return f"{waits}{series.name}{also} {what} ({text_of(busiest, len(series.samples))})"
 
 
 def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
@@ -467,12 +466,6 @@ def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
 
 def _is_slow(series: DeviceSeries, state: State) -> bool:
     return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
-
-
-def _process_clause(view: View, series: DeviceSeries) -> str:
-    """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
-    facts = (asker(view, series.loaded, way) for way in ("read", "write"))
-    return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
 def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
@@ -627,7 +620,7 @@ def _run_averages(view: View) -> str:
         return ""
     series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "util")))
     shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
-    iowait, queue = shares.iowait if shares else 0.0, view.samples("queue")
+    iowait = shares.iowait if shares else 0.0
     is_little = all(_is_seldom(one) for one in used)
     is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD_TASKS / 2
     values: Values = {"name": series.name, "did": text_of(_busiest(series), len(series.samples), "averages")}
@@ -635,8 +628,6 @@ def _run_averages(view: View) -> str:
     if shares:
         text += "; the CPUs were {busy:.0f} % busy, iowait {iowait:.1f} %"
         values |= {"busy": shares.busy, "iowait": iowait}
-        if queue is not None and (runs := weighted.mean(queue, "run_queue", "queue")) >= 1:
-            text, values["runs"] = text + ", and {runs:.0f} tasks wanted to run", runs
     if not is_little:
         return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
     return say(
@@ -799,7 +790,7 @@ _DOUBT, SHOWN = "it does not show whether the latency of", 3
 
 
 def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
-    """Devices with traffic, the slowest first, each with what its requests waited for most and who asked.
+    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
@@ -808,7 +799,7 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
         if active := lasting_states(series):
             slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
-            with_traffic.append((series, slowest, _process_clause(view, series) + beside))
+            with_traffic.append((series, slowest, beside))
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
     shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
@@ -861,16 +852,16 @@ def _why_unknown(views: Sequence[View]) -> str:
             did = f"; meanwhile {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
-        first, slowest, asked = with_traffic[0]
+        first, slowest, beside = with_traffic[0]
         names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
-        values: Values = {"names": names, "asked": asked}
+        values: Values = {"names": names, "beside": beside}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
-        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{asked}})", values)
+        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:

@@ -890,7 +890,7 @@ def _if_calm(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedL
             "disk); lsblk -o NAME,ROTA,TYPE, or a second capture under a deeper queue, settles it"
         )
         return load._replace(reason=reason)
-    veto = _veto(series, load, limits)
+    veto = _veto(series, load)
     if veto:
         return load._replace(headroom=headroom, reason=veto)
     return load._replace(
@@ -949,7 +949,7 @@ MATTERS = 0.05
 """Share of the requests from which a direction counts."""
 
 
-def _veto(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> str:
+def _veto(series: DeviceSeries, load: JudgedLevel) -> str:
     level = load.level
     if load.higher is not None and "scaled" not in load.headroom:
         more = load.higher.busy_depth >= 1.5 * level.busy_depth

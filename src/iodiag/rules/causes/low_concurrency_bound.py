@@ -3,12 +3,13 @@
 What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it is,
 so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow requests that keep it busy nearly all the time are a warning, writes since each waits
-for the last, others where a task is seen to wait as long or they take longer than the class explains. Or, on
-what serves several at once, one whole number in flight in half of the samples, two at least, at rates that
-differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, on such a
-device that is never idle, more than one in flight and two at most for most of the time, in small requests
-that take a tick of the kernel and no longer than they may: random arrivals from many callers would leave it
-idle at times. Three and more disks at rates half a per cent apart are told as the set that one task uses.
+for the last, others where they take longer than the class explains or, if small, a task is seen to wait as
+long. Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at
+rates that differ by a tenth and a latency that is usual: so many callers each wait for their own request.
+Or, on such a device that is never idle, more than one in flight and two at most for most of the time, in
+small requests that take a tick of the kernel and no longer than they may: random arrivals from many callers
+would leave it idle at times. Three and more disks at rates half a per cent apart are told as the set that
+one task uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -82,7 +83,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
             text = _CONTRADICTED if any(map(contradicts, doubtful)) else _OVERCOUNTED
-            yield RULE.undetermined(text + _asked(view, series), series.name)
+            yield RULE.undetermined(text, series.name)
         elif level is None and series.is_untimed:
             yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
@@ -151,12 +152,6 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
 
 _OVERCOUNTED = "its counter of the queue tells of far more requests in flight than rate times latency does"
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
-
-
-def _asked(view: View, series: DeviceSeries) -> str:
-    """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
-    fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {fact.word('process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
@@ -381,8 +376,8 @@ def _is_waited_for(
 ) -> bool:
     """Whether the latency of each request is the limit of somebody's work, most of the time.
 
-    Quick reads may be a stream's. Others are waited for where a task is seen to wait nearly always, or where
-    they take longer than the class of the device explains and it is not seen that nobody waits.
+    Quick or large reads may be a stream's. Others are waited for where a task is seen to wait nearly always,
+    or where they take longer than the class of the device explains and it is not seen that nobody waits.
     """
     is_slow = level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
     if not is_slow or level.util < limits.full_util / 100 or 2 * len(level.rows) < len(series.loaded):
@@ -393,7 +388,9 @@ def _is_waited_for(
     counted = blocked(view, level.rows)
     tasks = [counted[1]] if counted else [float(item.values.get("waiters", 0)) for item in witnesses]
     is_watched = max(tasks, default=0.0) >= limits.waits or do_several_wait(view, level.rows)
-    return is_watched or (is_late and not does_nobody_wait(view, level.rows))
+    return (is_watched and level.size_kb <= limits.small) or (
+        is_late and not does_nobody_wait(view, level.rows)
+    )
 
 
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
