@@ -308,3 +308,15 @@ def test_the_calm_before_does_not_outvote_a_stretch_in_the_kernel(report_of, row
     if is_told:
         assert "in 4 of 10 samples" in only(report).summary
         assert "No trouble is visible" not in report.headline
+
+
+@pytest.mark.parametrize(
+    ("runs", "is_told"), [("First run:\n{0}\nSecond run:\n{1}", True), ("{0}{1}", False)]
+)
+def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of, runs, is_told):
+    rows = [vmstat([row] * count) for row, count in ((WAITING, 9), (OUT, 5))]
+    finding = only(report_of(runs.format(*rows), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if finding:
+        assert finding.severity == "notice"
+        assert finding.title.endswith("samples of one run")

@@ -106,6 +106,13 @@ def test_one_direction_is_enough(report_of):
     assert "2.5 s for writes" in finding.summary
 
 
+@pytest.mark.parametrize(("late", "severity"), [(2, "critical"), (1, "warning")])
+def test_samples_without_requests_do_not_outvote_those_that_hang(report_of, late, severity):
+    hung = load(1, 2000, size=8, reads=0, depth=2.0, util=100.0)
+    samples = [load(4, 20, size=8, reads=0), *[hung] * late, *[load(0, 0, util=0.0)] * 6]
+    assert found(report_of, samples, device="rbd1").severity == severity
+
+
 def test_one_sample_of_many_is_told_as_such(report_of):
     finding = found(report_of, [*[load(100, 5, size=4)] * 17, STUCK], HDD)
     assert "in 1 of 18 samples" in finding.summary
