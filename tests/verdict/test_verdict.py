@@ -619,7 +619,7 @@ SEEKS = {"r/s": 70.0, "w/s": 80.0, "rkB/s": 950.0, "wkB/s": 1080.0, "r_await": 3
             SEEKS | {"aqu-sz": 5.5, "%util": 99.8},
             1,
             {},
-            "never idle at 150 small requests/s, with 6.7 ms of busy time",
+            "never idle at 150 requests/s of 14 kB, with 6.7 ms of busy time",
         ),
         (load(4500, 120, size=5, reads=0, util=39.0), 600, {}, "a mean over 600 s, busy for 39 % of them"),
         (load(19000, 3.9, size=14), 1, {"sdb": load(10000, 0.4, size=14)}, "sdb beside it takes 0.4 ms"),
@@ -1404,6 +1404,43 @@ def test_slow_reads_of_an_unknown_disk_are_a_cost_where_a_task_is_seen_to_wait(r
     waits = vmstat([{"b": blocked, "wa": 12}] * 8)
     found = report_of(text, waits, rules=["svctm-misread"]).verdict
     assert (found.state, found.severity) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "iowait", "severity"), [(3, 50.0, "warning"), (2, 50.0, None), (3, 10.0, None)]
+)
+def test_a_late_disk_that_is_never_idle_is_a_cost_where_idle_cpus_wait(count, iowait, severity):
+    cpu = {"%iowait": iowait, "%idle": 90 - iowait, "%user": 10.0}
+    row = load(100, 22, size=100, reads=0.1, util=99.2)
+    report = report_of(iostat([{"sda": row}] * count, cpu), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == ("open", severity)
+    assert ("iowait is" in report.headline) == (iowait >= 15)
+    assert "100 requests/s of 100 kB, with 9.9 ms of busy time" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("latency", "count", "told"),
+    [(450, 2, ("open", "warning")), (450, 1, ("unknown", None)), (60, 2, ("unknown", None))],
+)
+def test_what_is_late_on_any_class_is_open_though_it_is_said_to_be_idle(latency, count, told):
+    cpu = {"%iowait": 3.0, "%idle": 96.0, "%user": 1.0}
+    row = load(600, latency, size=8, reads=0, util=9.0)
+    report = report_of(iostat([{"sda": row}] * count, cpu, cpus=64), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == told
+    assert ("far longer than on any class" in report.headline) == (told[0] == "open")
+
+
+@pytest.mark.parametrize(("rate", "severity"), [(1000, "notice"), (70, None)])
+def test_a_stream_at_what_a_device_gives_is_a_notice(rate, severity):
+    row = load(rate, 12.5 if rate == 1000 else 20, size=512, util=99.0)
+    report = report_of(iostat([{"sdc": row}] * 4, {"%iowait": 45.0, "%idle": 54.0}), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == ("open", severity)
+
+
+def test_a_class_that_seeks_is_no_measure_of_many_small_requests():
+    row = load(3300, 1.55, size=15, reads=0, util=89.0)
+    headline = report_of(iostat([{"sda": row}] * 4), rules=["svctm-misread"]).headline
+    assert "alone such a request takes flash 1.57 ms" in headline
 
 
 @pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])

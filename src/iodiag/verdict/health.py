@@ -29,6 +29,7 @@ from iodiag.analysis.states.service_times import (
     CALM,
     SERVICE,
     class_of,
+    events_per_sample,
     is_adjacent_stream,
     sane_limit_ms,
     streams_kb,
@@ -127,6 +128,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "not shown"
     if "slow" in lasting:
         return "slow"
+    if is_late_on_any_class(series):
+        return "slow"
     if series.name == UNNAMED:
         return "not shown"  # what stands for one row says nothing of those that are gone
     if _health_in(series, max(active, key=waited)) == "slow":
@@ -134,6 +137,24 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     if lasting and all(one == lasting[0] for one in lasting):
         return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
     return "not shown"
+
+
+def is_late_on_any_class(series: DeviceSeries) -> bool:
+    """Whether many requests take in each sample what no class does, and longer than %util has it busy."""
+    samples = series.samples
+    latency, size = samples.floats("latency_ms"), np.nan_to_num(samples.floats("size_kb"))
+    spinning = SERVICE["spinning"]
+    is_late = latency > np.fmax(
+        FAR * (spinning.usual_ms + size / spinning.usual_kb_per_ms), SLOWEST_LITTLE_MS
+    )
+    is_late &= events_per_sample(samples) >= MANY_REQUESTS
+    # a burst keeps the device busy for as long as its requests take
+    is_late &= ~(latency <= 10 * samples.floats("util_pct") * samples.floats("interval_s"))
+    return len(samples) > 1 and bool(is_late.all())
+
+
+FAR, MANY_REQUESTS = 10.0, 50.0
+"""Times what a request takes a spinning disk at most that no class explains, and requests of a sure mean."""
 
 
 def _was_quicker(lasting: Sequence[State]) -> bool:
@@ -531,7 +552,10 @@ def _of_one_task(view: View, share: float) -> str:
     """
     waiting = waiting_tasks(view) if view.devices else None
     lasting = (state for one in view.devices for state in lasting_states(one))
-    if waiting and waiting.is_of_devices and all(state.util < USED_UTIL for state in lasting):
+    is_brief = all(state.util < USED_UTIL for state in lasting) and not any(
+        map(is_late_on_any_class, view.devices)
+    )
+    if waiting and waiting.is_of_devices and is_brief:
         return ""
     tasks = share / 100 * (view.cpus or 0)
     if tasks >= ONE_TASK:

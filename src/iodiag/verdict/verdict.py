@@ -29,7 +29,14 @@ from iodiag.analysis.host.who_waits import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, sane_limit_ms, usual_ms
+from iodiag.analysis.states.service_times import (
+    SERVICE,
+    class_of,
+    inferred_class,
+    sane_limit_ms,
+    streams_kb,
+    usual_ms,
+)
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
@@ -43,11 +50,13 @@ from iodiag.verdict.health import (
     LONG_QUEUE_DEPTH,
     MANY_SAMPLES,
     MOST_AT_ONCE,
+    ONE_TASK,
     SELDOM_PER_S,
     WAITING_DEPTH,
     healths,
     is_brief,
     is_late_but_hardly_used,
+    is_late_on_any_class,
     is_prompt,
     is_trickle,
     lasting_states,
@@ -60,7 +69,7 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import likely, neighbour_clause
+from iodiag.verdict.possible_reason import LARGE_KB, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
@@ -340,8 +349,40 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    cost: Severity | None = "warning" if any(_makes_readers_wait(*one) for one in suspects) else None
-    return Verdict("open", devices=named, severity=cost, asks=asks), text
+    is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
+    cost: Severity | None = "notice" if _is_full_stream(series) else None
+    return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
+
+
+def _is_waited_for(view: View, series: DeviceSeries) -> bool:
+    """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
+
+    Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
+    whoever waits does so for it.
+    """
+    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
+    if shares is None or not somebody_waits(view):
+        return False
+    if is_late_on_any_class(series):
+        return True
+    util, old = series.samples.floats("util_pct"), view.since_boot.get("disk")
+    if len(util) < LEAST_MOMENTS and old is not None:
+        util = np.append(util, old[np.asarray(old["device"] == series.name)].floats("util_pct"))
+    is_full = len(util) >= LEAST_MOMENTS and bool((util >= 100 * NEVER_IDLE).all())
+    is_task = shares.iowait * (view.cpus or LEAST_CPUS) >= 100 * ONE_TASK
+    return is_full and is_task and _is_slow(series, _busiest(series))
+
+
+LEAST_CPUS = 4
+"""CPUs of a host that does not state them: of more, as much iowait is of more tasks."""
+
+
+def _is_full_stream(series: DeviceSeries) -> bool:
+    """Whether a device without idle time moves large requests one way, as fast as no single seek allows."""
+    state = _busiest(series)
+    is_stream = state.kind in ("reads", "writes") and state.size_kb >= LARGE_KB
+    is_stream &= state.util >= NEVER_IDLE and state.samples >= LEAST_MOMENTS
+    return is_stream and state.rate * state.size_kb >= streams_kb(series)
 
 
 def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
@@ -415,7 +456,7 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
     is_slow = shown_health(series) == "slow"
-    said = "" if is_slow or is_told else somebody_waits(view)
+    said = "" if is_told else somebody_waits(view)
     waits = f"{said}, and " if said else ""
     if busiest.kind == "stuck":
         what = "completed no request"
@@ -834,15 +875,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
-        if class_of(first) == "unknown" and slowest.latency_ms > 0:
-            untimed += "; alone such a request takes a spinning disk up to {spinning:ms}, flash {flash:ms}"
-            values["spinning"], values["flash"] = (
-                SERVICE[name].usual(weighted.or_zero(slowest.size_kb)) for name in ("spinning", "solid")
-            )
-        return say(
-            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{beside}})",
-            values,
-        )
+        values["class"] = _by_class(first, slowest)
+        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
@@ -862,6 +896,18 @@ def _why_unknown(views: Sequence[View]) -> str:
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
     return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
+
+
+def _by_class(series: DeviceSeries, state: State) -> str:
+    """What one request of a device of unknown class may take, as the end of a clause."""
+    if class_of(series) != "unknown" or not state.latency_ms > 0:
+        return ""
+    size = weighted.or_zero(state.size_kb)
+    values: Values = {name: SERVICE[name].usual(size) for name in ("spinning", "solid")}
+    # so many small ones need less than a seek each
+    is_flash = inferred_class(series, state.size_kb, state.rate) == "solid"
+    spinning = "" if is_flash else "a spinning disk up to {spinning:ms}, "
+    return say(f"; alone such a request takes {spinning}flash {{solid:ms}}", values)
 
 
 def _host_clause(views: Sequence[View]) -> str:

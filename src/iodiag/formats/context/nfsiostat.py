@@ -140,10 +140,9 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 is_headless = is_headless or bool(is_again and rows and rows[-1].export)
                 if is_headless:
                     unread += [line.number for line in lines[at : at + size + taken]]
-                    named = {}
-                if named and is_again:
-                    rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
-                if named:
+                elif named:
+                    if is_again:
+                        rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                     rows[-1].take(named, lines[at + size])
                     rows[-1].places |= {n: v[2] for n, v in zip(names, values, strict=True) if n in _RATES}
             elif taken:
