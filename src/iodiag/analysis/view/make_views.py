@@ -177,7 +177,7 @@ def _is_sample(cpu: Table, disk: Table | None) -> Mask:
 
 
 _OTHER_PCT = 10.0
-"""How far a share of all CPUs may be off its average since boot, as another tool printed it at another time."""
+"""How far a share of all CPUs may be off its average since boot, as another tool printed it then."""
 
 
 def _last_of_each(old: Table, family: str) -> Table:
