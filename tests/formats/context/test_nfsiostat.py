@@ -79,6 +79,12 @@ def test_the_first_report_is_the_mean_since_the_mount():
     assert frame["interval_s"][:4].isna().all()
 
 
+def test_what_is_mounted_later_begins_with_its_own_mean_since_the_mount():
+    frame, _ = frame_of(OLD + OLD + NEW + OLD + NEW)
+    assert frame["report"].tolist() == [0, 1, 1, 2, 2]
+    assert frame["since_boot"].tolist() == [True, False, True, False, False]
+
+
 def test_statistics_of_caches_belong_to_the_block_and_are_not_kept():
     frame, block = frame_of(ATTRIBUTES + "\n" + OLD)
     assert block.used == ATTRIBUTES.count("\n") + 1 + OLD.count("\n")

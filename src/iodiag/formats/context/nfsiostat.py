@@ -3,7 +3,7 @@
 Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on). The reports of -a, -d and -s
 show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
-(nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
+(nfsiostat(8)). The first of each mount is the mean since then: it is flagged `since_boot`, as it is no sample
 of the present either, and all that leaves out reports since boot must leave it out, too. One that stands
 alone is a sample where its rates are whole operations over a few seconds, which those of a mean since the
 mount are by chance alone. Numbers whose mount was left out are of one without a name; where they are no whole
@@ -232,6 +232,8 @@ def _values(text: str, count: int) -> list[_Value] | None:
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
     is_mean = rows[-1].report > 0 or not _is_sample(rows)
+    # what is mounted meanwhile has its first report later
+    first = {row.mount: row.report for row in reversed(rows)}
     front = front_columns(
         source,
         [row.line.number for row in rows],
@@ -240,7 +242,7 @@ def _table(rows: Sequence[_Row], source: str) -> Table:
         np.array(list(_lengths(rows))),
         report=np.array([row.report for row in rows], dtype=np.int64),
         since_boot=np.array(
-            [is_mean and (row.report == 0 or not row.export) for row in rows], dtype=np.bool_
+            [is_mean and (row.report == first[row.mount] or not row.export) for row in rows], dtype=np.bool_
         ),
     )
     front["mount"] = Texts.of(row.mount for row in rows)
