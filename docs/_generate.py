@@ -158,9 +158,10 @@ COLLECTIONS = (
     ),
     (
         "MongoDB mdiag, JSON or text",
-        "iostat, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON keep their numbers",
+        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON "
+        "keep their numbers",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "dmesg, top, ps, the files of processes",
+        "ps, the files of processes",
         "generated JSON of the layout of mdiag.sh 2",
     ),
     (
@@ -172,9 +173,9 @@ COLLECTIONS = (
     ),
     (
         "Elastic support diagnostics",
-        "syscalls: iostat, sar",
+        "syscalls: iostat, sar, top",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "the JSON of its API calls, top, netstat",
+        "the JSON of its API calls, netstat",
         "generated archives; paths and commands are those of its published settings",
     ),
     (
@@ -195,10 +196,10 @@ COLLECTIONS = (
     (
         "GitLabSOS, folder or archive",
         "iostat, vmstat, mpstat, nfsiostat, iotop, sar_dev, sar_tcp, df_hT, df_inodes, free_m, mount, "
-        "meminfo, dmesg",
+        "meminfo, dmesg, top_cpu, top_res",
         "host: iostat's banner, `hostname` and `uname` beside the files; interval and since boot: the "
         "command that its published script writes each file with (1 s)",
-        "ps, top_cpu, top_res, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
+        "ps, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
         "generated folders and archives; names of files and commands are those of its published script",
     ),
     (

@@ -65,7 +65,8 @@ class Host:
         return (
             f"top - {self.clock:%H:%M:%S} up 9 days,  9:56,  1 user,  load average: 3.27, 6.64, 5.26\n"
             "Tasks: 191 total,   1 running, 190 sleeping,   0 stopped,   0 zombie\n"
-            "%Cpu(s):  3.5 us,  0.6 sy,  0.0 ni, 90.4 id,  5.0 wa,  0.2 hi,  0.3 si,  0.0 st\n"
+            f"%Cpu(s):  3.5 us,  0.6 sy,  0.0 ni, {40 + self.clock.second / 2:.1f} id, "
+            f"{55.4 - self.clock.second / 2:.1f} wa,  0.2 hi,  0.3 si,  0.0 st\n"
             "KiB Mem : 65172132 total,  1581324 free, 14824920 used, 48765888 buff/cache\n"
             "KiB Swap: 16777212 total, 11357828 free,  5419384 used. 32606304 avail Mem\n\n"
             "   PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"

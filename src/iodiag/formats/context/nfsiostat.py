@@ -116,6 +116,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
     unread: list[int] = []
     seconds, report, used, at = np.nan, 0, 0, 0
     seen: set[str] = set()
+    is_headless = False
     while at < min(len(lines), MAX_BLOCK_LINES):
         text = lines[at].text
         mount = re.fullmatch(_MOUNT, text) if len(text) < 1500 else None
@@ -123,6 +124,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if mount["mount"] in seen:
                 report, seen = report + 1, set()
             seen.add(mount["mount"])
+            is_headless = False
             rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
         elif (clock := _clock.parse_line(text)) is not None:
             seconds = _clock.moment(clock._replace(offset_s=None), "mdy")
@@ -134,8 +136,9 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if values:
                 named = _named(names, values)
                 is_again = not (rows and rows[-1].numbers.keys().isdisjoint(named))
-                if is_again and rows and rows[-1].export and "writes_per_s" in named:
-                    # reads are printed before: those of another mount have lost theirs, or this is a copy
+                # below a mount's own numbers: those of another that lost its heading, or a copy
+                is_headless = is_headless or bool(is_again and rows and rows[-1].export)
+                if is_headless:
                     unread += [line.number for line in lines[at : at + size + taken]]
                     named = {}
                 if named and is_again:
