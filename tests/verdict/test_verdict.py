@@ -1166,6 +1166,60 @@ def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out(
     assert "iostat -xyt 1 60" in headline
 
 
+OLD_X = "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n"
+LINUX = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+
+
+@pytest.mark.parametrize(("wait", "is_calm"), [("2.10", True), ("61.3", False)])
+def test_averages_since_boot_of_a_calm_host_say_so_and_what_they_cannot_show(wait, is_calm):
+    row = f"sda 3.41 60.37 {wait} 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
+    said = report_of(LINUX + OLD_X + row).headline
+    assert ("on average nothing is slow" in said and "a moment they cannot show" in said) is is_calm
+
+
+@pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
+def test_totals_tell_over_how_long_nothing_was_slow_on_average(iowait, is_calm):
+    cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 2.41 21.50 55.20 5263200 13512960\n"
+    said = report_of(LINUX + cpu.format(iowait) + table).headline
+    assert ("on average over 68 h nothing is slow (sda: 2.41 requests/s" in said) is is_calm
+
+
+def test_of_averages_the_layer_is_told_that_holds_what_its_disks_do_not_and_a_copy_is_named():
+    rows = (
+        "sda 128.75 61286.40 2.41 476.00 11.29 583.68 18.57 51.70 0.52 28.43\n"
+        "sdb 8.90 481.28 4.47 54.10 132.39 61153.28 2.57 461.90 0.38 31.36\n"
+    )
+    said = report_of(
+        LINUX + OLD_X + rows + "dm-0 21.31 194.56 14.68 9.10 38.93 153.60 101.98 3.90 4.28 3.31\n"
+    )
+    assert "(dm-0: " in said.headline
+    assert "what sda read and sdb write is as much, 60 MB/s: a copy" in said.headline
+    assert "(sdb: " not in said.headline
+
+
+def test_a_guess_of_averages_is_named_as_one():
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = (
+        "sda 60.68 2323.10 250.42 13612809201 1524521472\nsdb 60.65 2323.15 250.39 13612938949 1524438386\n"
+    )
+    said = report_of(LINUX + table + rows + "md2 62.39 4.94 247.75 28939449 1451526880\n")
+    assert said.verdict.state == "unknown"
+    assert "Possibly: sdb and sda read" in said.headline
+
+
+@pytest.mark.parametrize(("util", "is_told"), [("61.60", True), ("9.61", False)])
+def test_a_host_that_is_busier_at_other_times_is_healthy_now(util, is_told):
+    rows = (
+        "130.47 1141.93 2.10 371.29 4020.51 2.20 0.30 " + util,
+        *["11.00 97.00 2.00 4.00 20.00 2.00 0.03 5.00"] * 2,
+    )
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    report = report_of(f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}sda {row}\n\n" for row in rows))
+    assert report.verdict.state == "healthy"
+    assert ("busier at other times (sda: 62 % on average since boot, 5 %" in report.headline) is is_told
+
+
 # streams, and copies from one set of disks to another
 
 WRITTEN = load(950, 8, size=127, reads=0, util=95.0)

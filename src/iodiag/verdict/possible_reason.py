@@ -66,10 +66,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         return f": {beside}"
     elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
-        if state.kind == "writes" and (copied := _copied(view, state)):
-            values |= copied
-            text += "; what {sources} read and {targets} write is as much, {read:.0f} MB/s: a copy, bound by "
-            text += "where it writes"
+        if state.kind == "writes" and (copied := copy_clause(view, state.device)):
+            return say(text, values) + copied + ", bound by where it writes"
     elif state.util >= NEVER_IDLE and _seeks(series, state, float(values["per_request"])):
         text = (
             ": never idle at {rate} requests/s of {size:.0f} kB, with {per_request:.1f} ms of busy time per "
@@ -99,20 +97,24 @@ def _is_at_speed(series: DeviceSeries, state: State) -> bool:
     )
 
 
-def _copied(view: View, state: State) -> Values:
-    """What some disks read, where it is what all others write in the same reports; else nothing."""
+def copy_clause(view: View, target: str | None = None) -> str:
+    """That some disks read what all others write in the same reports, as the end of a clause; else empty.
+
+    `target` has to be one that writes it.
+    """
     disks = disks_of(view)
     if len(disks) < 2:
-        return {}
+        return ""
     each = zip(disks, side_by_side(disks), strict=True)
     moved = {s.name: [weighted.mean(own, f"{way}_kb_per_s") for way in DIRECTIONS] for s, own in each}
     sources = [name for name, (read, written) in moved.items() if read > max(written, KB_PER_MB)]
     targets = [name for name, (read, written) in moved.items() if written > max(read, KB_PER_MB)]
     read, written = sum(moved[name][0] for name in sources), sum(moved[name][1] for name in targets)
-    if state.device not in targets or not abs(read - written) <= _SAME * written:
-        return {}
+    if not targets or target not in (None, *targets) or not abs(read - written) <= _SAME * written:
+        return ""
     names = [", ".join(group[:_NAMED]) + ", ..." * (len(group) > _NAMED) for group in (sources, targets)]
-    return {"sources": names[0], "targets": names[1], "read": read / KB_PER_MB}
+    values: Values = {"sources": names[0], "targets": names[1], "read": read / KB_PER_MB}
+    return say("; what {sources} read and {targets} write is as much, {read:.0f} MB/s: a copy", values)
 
 
 _SAME, _NAMED = 0.02, 6

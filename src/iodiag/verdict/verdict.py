@@ -69,11 +69,14 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import LARGE_KB, likely, neighbour_clause
+from iodiag.verdict.possible_reason import LARGE_KB, copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
     between_reports,
+    busier_since_boot,
+    hours_since_boot,
+    is_calm_on_average,
     lack_of_disks,
     of_mount_samples,
     of_mounts,
@@ -165,13 +168,10 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         for view in views
         if "disk" in view.average_only and not view.facts and len(view.since_boot.get("disk", ()))
     }
-    noted = [
-        f
-        for f in findings
-        if f.role in ("symptom", "cause") and f.severity == "notice"
-        # averages alone are no sign of what is now
-        if not (f.confidence == "low" and f.devices and f.host in averaged)
-    ]
+    notices = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
+    # averages alone are no sign of what is now
+    of_averages = [f for f in notices if f.confidence == "low" and f.devices and f.host in averaged]
+    noted = [f for f in notices if f not in of_averages]
     if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
         return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Also found: {told[0].summary}"
     if suspects or noted:
@@ -193,6 +193,8 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
+    guess = next((f.summary for f in of_averages if f.role == "cause"), "")
+    why += f" Possibly: {guess}" if guess else ""
     if aside is not None and aside.confirm:
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
@@ -516,6 +518,7 @@ def _healthy(views: Sequence[View]) -> str:
     also = f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
+    also += "".join([*filter(None, map(busier_since_boot, views))][:1])
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
@@ -548,10 +551,14 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
+        said = f"{_on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
+        says = f", which say nothing about the present{said}"
+        if averaged and all(map(is_calm_on_average, averaged)):
+            says = (
+                f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
+            )
         return bounds or (
-            f"This capture is not enough: it has only averages since {since} ({tables}), "
-            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
-            f"{_odd_steal(views)}."
+            f"This capture is not enough: it has only averages since {since} ({tables}){says}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
@@ -676,22 +683,27 @@ requests in flight over the run that are next to none."""
 
 
 def _on_average(views: Sequence[View]) -> str:
-    """What the device that was busiest, else did most, did on average, in brackets; empty without any.
+    """What the device that held or did most did on average, in brackets; empty without any.
 
     Two reports with totals tell what it did between them.
     """
     if between := between_reports(views):
         return between
-    used = [one for view in views for one in view.devices if has_traffic(one)]
-    # a layer counts requests before they are merged
-    used = [one for one in used if not may_be_stacked(one)] or used
-    if not used:
-        return ""
-    busy, rates = (
-        [weighted.or_zero(weighted.mean(one.samples, name)) for one in used] for name in ("util", "ios_per_s")
+    used = [(view, one) for view in views for one in view.devices if has_traffic(one)]
+    depths, busy, rates = (
+        [weighted.or_zero(weighted.mean(one.samples, name)) for _, one in used]
+        for name in ("queue_depth", "util", "ios_per_s")
     )
-    *_, series = max(zip(busy, rates, used, strict=True), key=lambda one: one[:2])
-    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
+    ranks = [*zip(depths, busy, rates, used, strict=True)]
+    # a layer counts requests before they are merged, but may hold what its disks do not
+    disks = [rank for rank in ranks if not may_be_stacked(rank[3][1])]
+    most = max(1.0, 2 * sum(depth for depth, *_ in disks))
+    held = [rank for rank in ranks if rank[0] >= most] or disks or ranks
+    if not held:
+        return ""
+    *_, (view, series) = max(held, key=lambda rank: rank[:3])
+    copied = copy_clause(view)
+    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')}{copied})"
 
 
 def _devices_without_samples(view: View) -> list[str]:
