@@ -245,9 +245,9 @@ def _evidence(
 
 
 def _of_reads(text: str, share: Share) -> str:
-    """The text with a range for the share by reads where only the dearer way to read leaves it below all."""
+    """The text with the least share by reads where only the dearer way to read leaves it below all."""
     is_more = share.by_reads_least <= 1 < share.by_reads - _ROUNDED
-    return text.replace("{by_reads:.0f} %", "{by_reads_least:.0f} to 100 %") if is_more else text
+    return text.replace("{by_reads:.0f} %", "{by_reads_least:.0f} % or more") if is_more else text
 
 
 _ROUNDED = 0.005

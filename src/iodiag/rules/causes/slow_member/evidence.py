@@ -76,11 +76,9 @@ def template_values(found: Comparison) -> Values:
     of_others = np.delete(latencies, found.slow)
     busy, usual = busy_ms(found), float(np.median(of_others))
     # one of them that a reader looks up is not to seem another number
-    apart = (
-        say(" in the median ({fast} to {next})", {"fast": of_others.min(), "next": of_others.max()})
-        if of_others.max() > PEERS_APART * of_others.min()
-        else ""
-    )
+    ends = {"quickest": of_others.min(), "next": of_others.max()}
+    is_apart = ends["next"] > PEERS_APART * ends["quickest"]
+    apart = say(" in the median ({quickest} to {next})", ends) if is_apart else ""
     return {
         "slow": found.slow_series.name,
         "peers": ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else ""),
@@ -90,7 +88,7 @@ def template_values(found: Comparison) -> Values:
         "of_peers": say("{others:ms}", {"others": usual}) + apart,
         "apart": apart,
         "times": latencies[found.slow] / usual,
-        "next": max(np.delete(latencies, found.slow)),
+        **ends,
         "ratio": float(np.median(found.ratios)),
         "least": float(found.ratios.min()),
         "most": float(found.ratios.max()),
