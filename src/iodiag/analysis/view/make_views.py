@@ -247,7 +247,7 @@ def _one_stream(samples: Table, family: str) -> Table:
 
     iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
     (the days of an archive) stay together; of those that do, or that have no clock, the one
-    with the most telling columns, then the most rows, is kept.
+    with the most telling columns, then the most rows, then the first as `join` orders them, is kept.
     """
     if len(numbered(samples["source"])[1]) < 2:
         return samples
