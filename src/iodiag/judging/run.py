@@ -84,7 +84,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.view.device_summaries import series_for
     from iodiag.rules import page
-    from iodiag.rules.selection import changed_limits, chosen_rules
+    from iodiag.rules.selection import changed_limits, chosen_rules, not_chosen
     from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)
@@ -114,7 +114,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
         findings=findings,
-        outcomes=_all(host.outcomes for host in told),
+        outcomes=(*_all(host.outcomes for host in told), *not_chosen(chosen)),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
