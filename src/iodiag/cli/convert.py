@@ -5,16 +5,23 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from iodiag.cli._common import one_line, read_inputs, user_errors, write_whole
 from iodiag.cli._names import anonymize_options, call_names
+from iodiag.cli._options import table_options
 from iodiag.errors import ConfigError
+from iodiag.model.topology import device_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
+
+    from iodiag.model.capture import Capture
+    from iodiag.table.table import Table
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -36,6 +43,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--averages", is_flag=True, help="The Average: rows instead of the samples.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@table_options
 @anonymize_options
 @user_errors
 def convert(
@@ -46,6 +54,8 @@ def convert(
     averages: bool,
     columns: str | None,
     strict: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Write one normalised table of INPUT: every row with its source and line, units in the column names."""
     chosen = format_ or (_ENDINGS.get(Path(output).suffix.lower()) if output else "csv")
@@ -53,10 +63,14 @@ def convert(
         raise ConfigError(
             f"-o {output}: the ending picks no format; use .csv, .jsonl or .parquet, or give --format"
         )
-    captures = read_inputs(inputs, strict, columns)
+    captures = read_inputs(inputs, strict, columns, quiet)
     from iodiag.api import join
+    from iodiag.hosts.counters import add_paired
+    from iodiag.judging.options import zone
 
-    whole = join(captures)
+    whole = join(captures, zone(options["tz"]))
+    add_paired(whole, options["interval"])
+    devices = _spellings(whole, options["devices"])
     if names := call_names():
         from iodiag.anonymize.rewriting import anonymous_captures
 
@@ -67,13 +81,32 @@ def convert(
     if table is None or table not in tables:
         said = f"there is no table {table!r}" if table else "there are several tables"
         raise ConfigError(f"{said}; give --table with one of {', '.join(tables) or '(none)'}")
-    data = _encode(tables[table], chosen)
+    from iodiag.table.table import Table
+
+    data = _encode(_selected(Table.of(tables[table]), devices, options).frame, chosen)
     if output:
         write_whole(Path(output), data)
     elif chosen == "csv" and sys.stdout.isatty():
         click.echo("\n".join(map(one_line, data.decode().split("\n"))), nl=False)
     else:
         sys.stdout.buffer.write(data)
+
+
+def _spellings(capture: Capture, devices: Iterable[str]) -> set[str]:
+    """All names of the devices asked for."""
+    wanted = {name for device in devices for name in device_names(device)}
+    known = [device for name in devices if (device := capture.topology.find(name))]
+    return wanted | {name for device in known for name in (device.name, *device.aliases)}
+
+
+def _selected(rows: Table, devices: set[str], options: dict[str, Any]) -> Table:
+    """The rows of the devices and the time asked for, with the sample length that they lack."""
+    from iodiag.analysis.view.make_views import Selection, select
+    from iodiag.judging.options import bound
+
+    since, until = (bound(options[name], name) for name in ("since", "until"))
+    rows = select(rows, Selection(since=since, until=until, interval_s=options["interval"]))
+    return rows[rows["device"].isin(devices)] if devices and "device" in rows else rows
 
 
 def _encode(frame: pd.DataFrame, chosen: str) -> bytes:

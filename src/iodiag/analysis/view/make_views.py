@@ -109,7 +109,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
     since_boot: dict[str, Table] = {}
     odd_cpu = None
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
-        samples, averages = _select(inputs.tables.get(family), selection), inputs.averages.get(family)
+        samples, averages = inputs.tables.get(family), inputs.averages.get(family)
+        samples = samples if samples is None else select(samples, selection)
         old = None
         if family == "cpu":
             averages = averages if averages is None else averages[_are_shares(averages)]
@@ -188,10 +189,8 @@ def _are_shares(samples: Table) -> Mask:
     return np.asarray((np.abs(total - 100) <= MOST_OFF) | is_partial | np.isnan(shares[3]))
 
 
-def _select(samples: Table | None, selection: Selection) -> Table | None:
+def select(samples: Table, selection: Selection) -> Table:
     """The rows within --since and --until, with the stated sample length where it is unknown."""
-    if samples is None:
-        return None
     if selection.interval_s is not None:
         lengths = samples.floats("interval_s")
         lengths = np.where(np.isnan(lengths), selection.interval_s, lengths)

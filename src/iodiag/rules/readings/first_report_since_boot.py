@@ -79,7 +79,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     }
     yield RULE.finding(
         severity="notice" if only else "info",
-        confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
+        confidence="high" if len(contrasts) >= limits.columns or not only else "low",
         summary=say(alone if only else beside, values),
         evidence=(
             cite(rows[np.sort(first)], cited, values),
