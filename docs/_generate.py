@@ -109,28 +109,28 @@ def columns_page() -> str:
 COLLECTIONS = (
     (
         "OSWatcher (OSW, OSWbb), folder or archive, hours compressed or not",
-        "oswiostat, oswvmstat, oswmpstat, oswmeminfo",
+        "oswiostat, oswvmstat, oswmpstat, oswmeminfo, oswtop",
         "host: a file's heading or name; clock: the zzz line above a sample; interval: the grid of the "
         "rates, else the commands it is known to run (1 s; iostat of OSW 3 s); vmstat's first row of each "
         "sample is since boot",
-        "oswps, oswtop, oswnetstat, oswslabinfo, oswifconfig",
-        "generated archives of one host and of two (iostat, vmstat, mpstat, ps); headings, names and "
+        "oswps, oswnetstat, oswslabinfo, oswifconfig",
+        "generated archives of one host and of two (iostat, vmstat, mpstat, top, ps); headings, names and "
         "commands are those of its published scripts",
     ),
     (
         "ExaWatcher",
-        "Iostat, Vmstat, Mpstat",
+        "Iostat, Vmstat, Mpstat, Meminfo, Top",
         "host: a file's name, iostat's banner; clock: iostat -t, else zzz; interval: the Collection Command",
-        "Top, Ps, Netstat, CellSrvStat, Diskinfo, Slabinfo",
-        "generated archives (iostat, vmstat); headings are those of published examples",
+        "Ps, Netstat, CellSrvStat, Diskinfo, Slabinfo",
+        "generated archives (iostat, vmstat, top); headings are those of published examples",
     ),
     (
         "pt-stalk",
         "-iostat, -iostat-overall, -vmstat, -mpstat, -diskstats, -meminfo, -df, -processlist, -innodbstatus, "
-        "-variables",
+        "-variables, -top, -dmesg",
         "host: -hostname and banners; clock: a file's name, TS lines; interval: the grid of the rates; what "
         "several files show of the same time counts once",
-        "-procstat, -procvmstat, -interrupts, -lsof, -netstat, -top, -ps, -pmap, -tcpdump",
+        "-procstat, -procvmstat, -interrupts, -lsof, -netstat, -ps, -pmap, -tcpdump",
         "generated folders and archives (iostat, vmstat, diskstats, df, processlist); files and commands are "
         "those of Percona Toolkit 3",
     ),
@@ -158,9 +158,10 @@ COLLECTIONS = (
     ),
     (
         "MongoDB mdiag, JSON or text",
-        "iostat, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON keep their numbers",
+        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON "
+        "keep their numbers",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "dmesg, top, ps, the files of processes",
+        "ps, the files of processes",
         "generated JSON of the layout of mdiag.sh 2",
     ),
     (
@@ -172,10 +173,18 @@ COLLECTIONS = (
     ),
     (
         "Elastic support diagnostics",
-        "syscalls: iostat, sar",
+        "syscalls: iostat, sar, top",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "the JSON of its API calls, top, netstat",
+        "the JSON of its API calls, netstat",
         "generated archives; paths and commands are those of its published settings",
+    ),
+    (
+        "Azure support's script for Linux (case_host_date.tar.gz)",
+        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo; log: dmesg; sar; uptime",
+        "host: iostat's banner; clock: the time in front of each line; the first report is since boot",
+        "ps, cpuinfo, network; vmstat's times, which it has none of",
+        "generated folders and archives (iostat, vmstat, df); files and commands are those of its "
+        "published script",
     ),
     (
         "cbcollect_info",
@@ -187,10 +196,10 @@ COLLECTIONS = (
     (
         "GitLabSOS, folder or archive",
         "iostat, vmstat, mpstat, nfsiostat, iotop, sar_dev, sar_tcp, df_hT, df_inodes, free_m, mount, "
-        "meminfo, dmesg",
+        "meminfo, dmesg, top_cpu, top_res",
         "host: iostat's banner, `hostname` and `uname` beside the files; interval and since boot: the "
         "command that its published script writes each file with (1 s)",
-        "ps, top_cpu, top_res, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
+        "ps, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
         "generated folders and archives; names of files and commands are those of its published script",
     ),
     (

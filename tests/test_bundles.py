@@ -17,6 +17,7 @@ from iodiag.model.capture import Capture
 from sample_files import SAMPLES
 from writers.collectors import (
     Host,
+    azure_script,
     cbcollect,
     datastax,
     elastic,
@@ -79,7 +80,8 @@ def test_an_archive_of_oswatcher(tmp_path: Path, pack: Pack):
     assert swapping["since_boot"].tolist() == [True, False, False] * 40
     assert set(swapping["interval_s"].dropna()) == {1.0}
     cpu = capture.tables["cpu"]
-    assert set(cpu[cpu["source"].str.contains("mpstat")]["interval_s"]) == {1.0}
+    for tool in ("mpstat", "_top_"):
+        assert set(cpu[cpu["source"].str.contains(tool)]["interval_s"].dropna()) == {1.0}, tool
 
 
 def test_the_nodes_of_a_cluster_are_told_by_the_names_of_their_files(tmp_path: Path):
@@ -88,6 +90,28 @@ def test_the_nodes_of_a_cluster_are_told_by_the_names_of_their_files(tmp_path: P
     assert sorted(capture.hosts) == ["rac-1", "rac-2"]
     disk = capture.tables["disk"]
     assert all(host in source for host, source in zip(disk["host"], disk["source"], strict=True))
+
+
+def test_a_top_that_runs_on_below_one_date_keeps_its_own_times(tmp_path: Path):
+    capture = captured(exawatcher(Host(name="cel01.example.com")), tmp_path)
+    cpu = capture.tables["cpu"]
+    top = cpu[cpu["source"].str.contains("_TopExaWatcher_")]
+    disk = capture.tables["disk"]
+    assert top["time"].tolist() == disk["time"].drop_duplicates().tolist()
+    assert not any("before that of the row above" in note.reason for note in capture.notes)
+
+
+@PACKS
+def test_the_archive_of_azure_s_script(tmp_path: Path, pack: Pack):
+    host = Host(name="vm01")
+    capture = captured(azure_script(host), tmp_path, pack)
+    assert list(capture.hosts) == ["vm01"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].sum() == 2
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    assert disk["time"].iloc[-1].to_pydatetime() == host.clock.replace(tzinfo=None)
+    assert len(capture.tables["queue"]) == 60
+    assert any(device.mountpoints == ("/",) for device in capture.topology)
 
 
 @PACKS

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iodiag.analysis.load.baselines import departures, learned_baselines, unusual
-from iodiag.analysis.load.baselines import hourly as hourly_of
+from iodiag.analysis.load.baselines import by_hour, departures, learned_baselines, unusual
+from iodiag.analysis.view.request_columns import enrich
 from iodiag.table.table import Table
 from writers.archives import FIRST_DAY, between, disk, nightly
 
 
 def hourly(disk: pd.DataFrame) -> pd.DataFrame:
-    return hourly_of(Table.of(disk))
+    return by_hour(enrich(Table.of(disk)))
 
 
 HOUR = pd.Timedelta(hours=1)
@@ -74,13 +74,11 @@ class TestHourly:
     @pytest.mark.parametrize(
         "left_out",
         [
-            {"since_boot": True},
-            {"is_group": True},
             {"time": pd.NaT},
             {"reads_per_s": 1.0, "writes_per_s": 1.0, "read_kb_per_s": 4.0, "write_kb_per_s": 4.0},
             {"reads_per_s": 9e9},
         ],
-        ids=["since boot", "group", "no clock", "idle", "impossible"],
+        ids=["no clock", "idle", "impossible"],
     )
     def test_what_is_no_sample_of_a_load_is_left_out(self, left_out):
         kept = hourly(table(sample()))

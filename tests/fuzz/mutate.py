@@ -274,7 +274,8 @@ def dress(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
         lambda: b"<pre>" + data.replace(b"<", b"&lt;") + b"</pre>",
         lambda: b"```\n" + data + b"\n```\n",
         lambda: data.replace(b"=", b"=3D").replace(b".", b"=2E", 3).replace(b"\n", b"=\n", 2),
-        lambda: data.replace(b"\n", b"\\n"),
+        # a share of \\nas1 could not be told from an end of a line
+        lambda: data if b"\\n" in data else data.replace(b"\n", b"\\n"),
         lambda: data.replace(b".", b","),
         lambda: data.replace(b"  ", b"\t"),
         lambda: data.replace(b"  ", b" "),

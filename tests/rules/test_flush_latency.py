@@ -25,13 +25,27 @@ def findings(report):
         (30.0, 6.0, 5, ("notice", "low")),
         (10.0, 45.0, 10, ("warning", "medium")),
         (30.0, 1.2, 60, None),
+        (80.0, 8.0, 10, ("notice", "medium")),
+        (150.0, 4.0, 10, ("notice", "medium")),
+        (100.0, 4.0, 10, None),
+        (9000.0, 0.08, 10, None),
         (0.3, 70.0, 60, None),
         (6.0, 170.0, 5, ("warning", "medium")),
         (6.0, 170.0, 1, None),
         (6.0, 100.0, 5, None),
     ],
     ids=[
-        *("very slow", "slow", "a turn of the disk", "possible", "short", "short, and sure", "quick", "rare"),
+        *(
+            "very slow",
+            "slow",
+            "a turn of the disk",
+            "possible",
+            "short",
+            "short, and sure",
+            "quick",
+            "most of the time",
+        ),
+        *("shorter, most of the time", "less than half", "no time at all", "rare"),
         *("few, one after the other", "hardly any", "few"),
     ],
 )
@@ -42,12 +56,25 @@ def test_severity_goes_with_latency_and_time_lost(report_of, rate, wait, samples
         assert found[0].evidence[0].values["await"] == pytest.approx(wait)
 
 
+def test_a_few_samples_of_many_flushes_are_no_great_part_of_the_time(report_of):
+    text = iostat([{"sda": flushes(150.0, 4.0)}] * 4 + [{"sda": flushes(0.0, 0.0)}] * 20)
+    assert not findings(report_of(text, rules=[RULE]))
+
+
+def test_quick_writes_do_not_hide_flushes_that_fill_the_time(report_of):
+    row = {"r/s": 600.0, "rkB/s": 4800.0, "r_await": 0.3, "w/s": 300.0, "wkB/s": 1800.0, "w_await": 0.4}
+    rows = [{"sda": row | {"f/s": 150.0, "f_await": 4.2, "%util": 60.0}}] * 10
+    report = report_of(iostat(rows, {"%iowait": 55.0, "%idle": 40.0}))
+    assert report.verdict.severity == "warning"
+    assert "under way 63 % of the time" in report.headline
+
+
 def test_disks_that_are_alike_slow_share_a_finding(report_of):
     sample = {"sda": flushes(50.0, 6.0), "sdb": flushes(50.0, 7.0), "sdc": flushes(50.0, 1.0)}
     report = report_of(iostat([sample] * 30), rules=[RULE])
     (found,) = findings(report)
     assert found.devices == ("sdb", "sda")
-    assert "sdb and 1 more takes 7" in found.summary
+    assert "sdb and sda takes 7 ms" in found.summary
     assert next(o.devices for o in report.outcomes if o.status == "clear") == ("sdc",)
 
 

@@ -47,6 +47,24 @@ def test_somebody_who_waits_makes_it_surer(run):
 
 
 @pytest.mark.parametrize(
+    ("latency", "size", "blocked", "severity"),
+    [
+        (8, 16, 1, "warning"),
+        (8, 16, 0, "notice"),
+        (2, 16, 1, "notice"),
+        (8, 128, 1, "notice"),  # a stream behind its readahead
+        (80, 16, 0, "notice"),
+        (80, 16, None, "warning"),
+    ],
+)
+def test_a_task_that_nearly_always_waits_for_slow_reads_is_a_warning(run, latency, size, blocked, severity):
+    text = iostat([{"sda": load(950 / latency, latency, size=size, util=95)}] * 20)
+    waits = [] if blocked is None else [vmstat([{"b": blocked, "wa": 12}] * 20)]
+    (finding,) = found(run(text, *waits))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
     "row",
     [
         load(120, 8, util=50),  # the caller's pace

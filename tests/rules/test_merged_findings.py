@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import iostat
+from writers.captures import iostat, vmstat
+from writers.loads import load
 
 HDD = "NAME ROTA TYPE\n" + "".join(f"sd{letter} 1 disk\n" for letter in "abcd")
 
@@ -142,3 +143,25 @@ def test_a_volume_alone_is_held_against_no_medium_by_its_writes(report_of):
     volume = {"w/s": 135_900, "wkB/s": 543_600, "w_await": 99.6, "aqu-sz": 13_500, "%util": 99.5}
     (finding,) = saturated(report_of(iostat([{"dm-2": volume}])))
     assert not any("network volume" in item.text for item in finding.evidence)
+
+
+def test_a_twin_just_below_the_longest_queue_is_as_full(report_of):
+    writes = {"size": 8, "reads": 0.0, "util": 100}
+    sample = {"sdb": load(20_000, 6.7, **writes), "sdc": load(20_000, 6.2, **writes)}
+    (finding,) = report_of(iostat([sample] * 8), rules=["true-saturation"]).findings
+    assert finding.devices == ("sdb", "sdc")
+
+
+def test_a_twin_of_other_samples_is_named_in_the_first_sentence(report_of):
+    full = {"sdb": load(70, 122), "sdc": load(70, 121)}
+    report = report_of(iostat([full] * 6 + [full | {"sdc": load(1, 4)}] * 2))
+    assert report.headline.startswith("Likely: sdb is saturated")
+    assert "the same of sdc" in report.headline
+
+
+def test_two_readers_that_wait_one_by_one_are_both_seen_to(report_of):
+    sample = {"sdb": load(100, 9.4, size=8, util=97), "sdc": load(97, 9.7, size=8, util=97)}
+    report = report_of(
+        iostat([sample] * 8), vmstat([{"b": 2, "wa": 40}] * 8), rules=["low-concurrency-bound"]
+    )
+    assert [(f.severity, f.devices) for f in report.findings] == [("warning", ("sdb", "sdc"))]

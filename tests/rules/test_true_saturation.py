@@ -958,3 +958,14 @@ def test_reads_in_line_behind_quick_writes_are_not_cleared(run, wait, util, stat
     (outcome,) = run(iostat([{"sda": row}] * 3)).outcomes
     assert outcome.status == status
     assert ("reads in flight whenever it was" in outcome.reason) == (status == "undetermined")
+
+
+@pytest.mark.parametrize(
+    ("rate", "others", "is_told"), [(35, 4, True), (35, 2, False), (70, 4, False), (2, 4, False)]
+)
+def test_the_one_disk_that_takes_most_of_the_load_is_said_to(report_of, rate, others, is_told):
+    calm = {f"sd{letter}": load(rate, 8, util=0.8 * rate) for letter in "cdef"[:others]}
+    report = report_of(iostat([{"sdb": load(140, 110, util=99.5)} | calm] * 8), rules=["true-saturation"])
+    (finding,) = report.findings
+    told = f"it serves 140 requests/s, each of {others} other disks at most {rate}, at most 28 % busy"
+    assert (told in finding.summary, "not spread" in finding.summary) == (is_told, is_told)

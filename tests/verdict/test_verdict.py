@@ -721,7 +721,7 @@ def test_latency_shows_health_where_the_class_is_unknown(device, row, state):
     ("iowait", "row", "state"),
     [
         (60.0, load(3000, 0.5, size=8, util=90.0), "healthy"),
-        (60.0, load(300, 0.5, size=8, util=15.0), "unknown"),
+        (60.0, load(300, 0.5, size=8, util=15.0), "open"),
         (60.0, load(60, 12.0, size=8, util=65.0), "unknown"),
         (60.0, load(4000, 4.2, size=64, util=100.0), "open"),
     ],
@@ -1390,6 +1390,17 @@ def test_a_device_that_makes_readers_wait_all_the_time_is_a_cost_without_a_findi
         assert "**Severity:** warning" in report_of(iostat([{"sda": row}])).to_markdown()
 
 
+@pytest.mark.parametrize(
+    ("reads", "blocked", "told"),
+    [(1.0, 2, ("open", "warning")), (1.0, 0, ("unknown", None)), (0.5, 2, ("open", None))],
+)
+def test_slow_reads_of_an_unknown_disk_are_a_cost_where_a_task_is_seen_to_wait(reads, blocked, told):
+    text = iostat([{"sda": load(23.3, 60, size=8, reads=reads, util=98.0)}] * 8)
+    waits = vmstat([{"b": blocked, "wa": 12}] * 8)
+    found = report_of(text, waits, rules=["svctm-misread"]).verdict
+    assert (found.state, found.severity) == told
+
+
 @pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
 def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
     text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])
@@ -1504,3 +1515,14 @@ def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
     )
     assert f"{load.split(',')[0]} tasks run or wait by the load average" in verdict.headline
     assert asks in verdict.headline
+
+
+@pytest.mark.parametrize(("iowait", "state"), [(70.0, "open"), (30.0, "unknown")])
+def test_iowait_that_no_disk_explains_is_open_and_says_what_settles_it(iowait, state):
+    idle = load(3, 2, size=8, reads=0, util=0.6)
+    cpu = {"%user": 3.0, "%system": 1.0, "%iowait": iowait, "%idle": 96 - iowait}
+    report = report_of(iostat([{"sda": idle, "sdb": idle}] * 6, cpu))
+    assert report.verdict.state == state
+    assert f"iowait is {iowait:.0f} %, and no device is seen to be slow" in report.headline
+    assert all(word in report.headline for word in ("NFS", "a device that is not shown"))
+    assert "ps -eo state,pid,wchan:32,cmd" in report.verdict.asks

@@ -60,6 +60,19 @@ class Host:
                 reports.append(self._report(number == 0))
         return reports
 
+    def top(self) -> str:
+        """One screen of `top -b`."""
+        return (
+            f"top - {self.clock:%H:%M:%S} up 9 days,  9:56,  1 user,  load average: 3.27, 6.64, 5.26\n"
+            "Tasks: 191 total,   1 running, 190 sleeping,   0 stopped,   0 zombie\n"
+            f"%Cpu(s):  3.5 us,  0.6 sy,  0.0 ni, {40 + self.clock.second / 2:.1f} id, "
+            f"{55.4 - self.clock.second / 2:.1f} wa,  0.2 hi,  0.3 si,  0.0 st\n"
+            "KiB Mem : 65172132 total,  1581324 free, 14824920 used, 48765888 buff/cache\n"
+            "KiB Swap: 16777212 total, 11357828 free,  5419384 used. 32606304 avail Mem\n\n"
+            "   PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"
+            "  1203 oracle    20   0   16.8g 159000 128564 D   5.6  0.2   1:51.06 ora_dbw0\n\n"
+        )
+
     def vmstat(self, interval: float = 1.0, count: int = 3) -> str:
         """The output of `vmstat interval count`."""
         lines = [VMSTAT]
@@ -169,9 +182,11 @@ def oswatcher(host: Host, runs: int = 120, snap: float = 30.0) -> dict[str, str]
         "vmstat": f"{title}   {host.name}\n{settings}",
         "mpstat": f"{title}\n",
         "ps": f"{title}   {host.name}\n",
+        "top": f"{title}   {host.name}\n",
     }
     for _ in range(runs):
         mark = f"zzz ***{host.date}\n"
+        files["top"] += f"{mark}\n{host.top()}"
         files["vmstat"] += mark + host.vmstat()
         files["mpstat"] += mark + host.mpstat()
         files["ps"] += (
@@ -199,15 +214,36 @@ def exawatcher(host: Host, samples: int = 60) -> dict[str, str]:
     iostat = head("IostatExaWatcher", "/usr/bin/iostat -t -x  5  720")
     iostat += f"zzz <{begun}> Count:720\n{host.banner}\n"
     vmstat = head("VmstatExaWatcher", "/usr/bin/vmstat  5  2")
+    top = f"{head('TopExaWatcher', '/usr/bin/top -b -d 5 -n 720')}zzz <{begun}> Count:720\n"
     for number in range(samples):
         if number:
             host.wait(5.0)
         iostat += f"{host.clock:%m/%d/%Y %I:%M:%S %p}\n{host._report(number == 0)}"
+        top += host.top()
     for _ in range(samples // 5):
         vmstat += f"zzz <{host.clock:%m/%d/%Y %H:%M:%S}> Count:720\n{host.vmstat(5.0, 2)}"
     return {
         f"archive/{tool.capitalize()}.ExaWatcher/{stamp}_{tool.capitalize()}ExaWatcher_{host.name}.dat": text
-        for tool, text in (("iostat", iostat), ("vmstat", vmstat))
+        for tool, text in (("iostat", iostat), ("vmstat", vmstat), ("top", top))
+    }
+
+
+def azure_script(host: Host, seconds: int = 60) -> dict[str, str]:
+    """The files of the script of Azure's support: awk puts a time in front of every line of iostat."""
+    top = f"123456789012345/{host.name}_20-Nov-2026"
+    begun = host.clock
+    vmstat = f"vmstat data\n{host.vmstat(1.0, seconds)}"
+    host.clock = begun
+    lines = [f"{begun:%Y-%m-%d %T} {line}\n" for line in f"{host.banner}\n".splitlines()]
+    for number in range(seconds):
+        host.wait(1.0 if number else 0.0)
+        lines += [f"{host.clock:%Y-%m-%d %T} {line}\n" for line in host._report(number == 0).splitlines()]
+    disks = "disk utilisation\nFilesystem      Size  Used Avail Use% Mounted on\n"
+    disks += "/dev/sda1        29G   20G  9.0G  69% /\n \n"
+    return {
+        f"{top}/disks/iostat_detailed.txt": "".join(lines),
+        f"{top}/disks/disks_{begun:%d-%h-%Y_%T}.txt": disks,
+        f"{top}/memory/vmstat_{begun:%d-%h-%Y_%T}.txt": vmstat,
     }
 
 

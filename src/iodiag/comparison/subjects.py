@@ -36,33 +36,16 @@ from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_number
 from iodiag.comparison.applications import applications
 from iodiag.comparison.pairing import HARDLY, LEAST_SHARE, Pair, pair
 from iodiag.model import columns as registry
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES, SIZES
 from iodiag.model.comparison import Change, MatchedLoad, Subject
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table
 
 QUANTITIES = (
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "discards_per_s",
-    "flushes_per_s",
-    "kb_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "discard_kb_per_s",
-    "request_size_kb",
-    "read_request_size_kb",
-    "write_request_size_kb",
-    "read_merges_pct",
-    "write_merges_pct",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "discard_await_ms",
-    "flush_await_ms",
-    "queue_depth",
-    "util_pct",
+    *(*RATES, "discards_per_s", "flushes_per_s", "kb_per_s", *KB_BY_WAY, "discard_kb_per_s"),
+    *(*SIZES, "read_merges_pct", "write_merges_pct"),
+    *(*LATENCIES, "discard_await_ms", "flush_await_ms", "queue_depth", "util_pct"),
 )
 """What is compared of a device, totals before their directions."""
 

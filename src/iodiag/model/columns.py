@@ -44,6 +44,12 @@ PHASE_KEYS = {
 }
 """Columns that the tables of a text have where it has several phases, such as "Before:" and "After:"."""
 
+RATES = ("ios_per_s", "reads_per_s", "writes_per_s")
+KB_BY_WAY = ("read_kb_per_s", "write_kb_per_s")
+SIZES = ("request_size_kb", "read_request_size_kb", "write_request_size_kb")
+LATENCIES = ("await_ms", "read_await_ms", "write_await_ms")
+"""Columns of the disk table that are mostly looked at together."""
+
 OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
 """Families whose columns, but for rates, are readings of a moment: tasks and memory at the sample's end."""
 

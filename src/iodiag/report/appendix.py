@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
@@ -23,20 +24,7 @@ BRIEF_DEVICES = 5
 LINES_SHOWN = 20
 SOURCES_SHOWN = 200
 
-MAIN_COLUMNS = (
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "kb_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "request_size_kb",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "queue_depth",
-    "util_pct",
-)
+MAIN_COLUMNS = (*RATES, "kb_per_s", *KB_BY_WAY, "request_size_kb", *LATENCIES, "queue_depth", "util_pct")
 _WHERE_USED = ("discards_per_s", "discard_kb_per_s", "discard_await_ms", "flushes_per_s", "flush_await_ms")
 """Columns that are shown where some device has discards or flushes."""
 

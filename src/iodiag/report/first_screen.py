@@ -135,12 +135,16 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
 
 
 def _lost(report: Report) -> Iterator[Spans]:
-    """Per input of which something is missing: how many lines of numbers, and where, or its end."""
+    """Per input of which something is missing: how many lines of numbers, and where, its end, other tools."""
     short = finding_sections.addresses(report)
     for summary in report.sources:
         name = Span(short[summary.section.source][:-1], is_code=True)
         if any(not note.line and note.reason.endswith("the rest is lost") for note in summary.notes):
             yield Span("the end of "), name, Span(": it is cut off or damaged there")
+        for note in summary.notes:
+            if note.reason.endswith(": its samples are not read"):
+                tool = note.reason.removeprefix("this is ").rpartition(":")[0]
+                yield Span(f"the samples of {tool} in "), name, Span(f" (line {note.line})")
         unread = summary.ledger.get("unread", 0)
         rows = unread + summary.ledger.get("row", 0) + summary.ledger.get("summary", 0)
         if unread > SLIGHT * rows:

@@ -13,7 +13,7 @@ from iodiag.analysis.array.equal_rates import are_alike
 from iodiag.analysis.array.topmost_devices import are_related, representatives, topmost
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.device_names import is_md, is_physical
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
 _MOST_TOLD = 6
@@ -38,7 +38,7 @@ def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, froz
             groups.append([finding])
         else:
             group.append(finding)
-    return [_with_chain(_one(group, view), view) for group in groups]
+    return [_with_chain(_one(group), view) for group in groups]
 
 
 def _by_stack(findings: Sequence[Finding], view: View) -> Iterator[Finding]:
@@ -82,22 +82,12 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
     if is_stated and finding.summary.replace(one, "") != first.summary.replace(other, ""):
         return False
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
-    if (finding.confidence, finding.samples) != (first.confidence, first.samples) and not (
-        len(found) == 2 and _is_cut(*found)
-    ):
+    if (finding.confidence, finding.samples) != (first.confidence, first.samples):
         return False
     return one != other and one not in relatives.get(other, ()) and len(found) == 2 and are_alike(*found)
 
 
-def _is_cut(one: DeviceSeries, other: DeviceSeries) -> bool:
-    """Whether one is a disk and the other a layer that some reports lack: a paste ends within a report."""
-    low, top = sorted((one, other), key=lambda series: not is_physical(series.name))
-    is_in = same_reports(low.samples, top.samples)
-    is_layer = is_physical(low.name) and not is_physical(top.name)
-    return is_layer and len(top.samples) < len(low.samples) and int(is_in.sum()) == len(top.samples)
-
-
-def _one(group: Sequence[Finding], view: View) -> Finding:
+def _one(group: Sequence[Finding]) -> Finding:
     first, *others = sorted(group, key=_layer)
     if not others:
         return first

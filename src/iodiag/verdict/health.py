@@ -565,8 +565,7 @@ def nobody_waits(view: View) -> str:
     if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
     few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
-    count = min(len(queue), len(cpu))
-    return say(few + " in {count} sample{s}", {"count": count, "s": "" if count == 1 else "s"})
+    return say(few + " in {count} samples", {"count": min(len(queue), len(cpu))})
 
 
 def _is_calm_on_average(view: View) -> bool:

@@ -100,7 +100,7 @@ def of_mount_samples(views: Sequence[View]) -> str:
     name = max(rates, key=lambda one: weighted.or_zero(rates[one]))
     own = mounts[mounts["mount"] == name]
     values: Values = {"name": name, "ops": rates[name], "samples": len(own)}
-    text = "{name}, in {samples} sample" + ("" if len(own) == 1 else "s") + ": {ops:.0f} operations/s"
+    text = "{name}, in {samples} samples: {ops:.0f} operations/s"
     for way in ("read", "write"):
         rate, size, trip, whole = (
             weighted.mean(own, f"{way}{column}", "nfs_mounts")

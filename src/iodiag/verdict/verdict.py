@@ -17,10 +17,9 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest
-from iodiag.analysis.host.cpu import cpu_shares, is_impossible
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
-from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     FEW_BLOCKED_TASKS,
@@ -178,6 +177,9 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return Verdict(
             "open", devices=named, asks=asks
         ), f"{say(text, values)}. The cause is not determined. {asks}"
+    if unseen := [view for view in present if _waits_for_nothing_shown(view)]:
+        asks = _more_to_capture(unseen)
+        return Verdict("open", asks=asks), f"Not determined: {_why_unknown(unseen)}. {asks}"
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
@@ -185,6 +187,14 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _waits_for_nothing_shown(view: View) -> bool:
+    """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
+    shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
+    has_mounts = view.samples("nfs_mounts") is not None  # quick ones may be what so much iowait is
+    return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
@@ -242,7 +252,12 @@ def _of_trouble(
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = troubles[0]
     where = _where(first.host, views)
-    others = list(dict.fromkeys(f.title for f in troubles[1:] if f.rule != first.rule and not f.explained_by))
+    rest = [f for f in troubles[1:] if not f.explained_by]
+    # what lasted for other samples, or is less sure, is a finding of its own
+    twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
+    names = [name for name in dict.fromkeys(n for f in twins for n in f.devices) if name not in first.devices]
+    others = [f"the same of {', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}"] if names else []
+    others += dict.fromkeys(f.title for f in rest if f.rule != first.rule)
     then = f" Also found: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary
@@ -321,20 +336,21 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    cost: Severity | None = "warning" if any(_makes_readers_wait(one) for _, one in suspects) else None
+    cost: Severity | None = "warning" if any(_makes_readers_wait(*one) for one in suspects) else None
     return Verdict("open", devices=named, severity=cost, asks=asks), text
 
 
-def _makes_readers_wait(series: DeviceSeries) -> bool:
+def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
     """Whether a device without idle time takes longer than its class for reads, and holds little else.
 
-    Reads are waited for by nature; what is written may be a cache that is flushed.
+    Reads are waited for by nature; what is written may be a cache that is flushed. Where the class is not
+    known, the host's own numbers have to show that somebody waits.
     """
     state = _busiest(series)
     reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
     is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
     is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
-    return is_full and is_class_known and _is_slow(series, state)
+    return is_full and _is_slow(series, state) and (is_class_known or bool(somebody_waits(view)))
 
 
 NEVER_IDLE, MOST_READS = 0.95, 0.9
@@ -406,8 +422,7 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
         what = "has requests waiting in its queue" if is_slow else "is what tasks may wait for"
-    did = f"{text_of(busiest, len(series.samples))}{_process_clause(view, series)}"
-    return f"{waits}{series.name}{also} {what} ({did})"
+    return f"{waits}{series.name}{also} {what} ({text_of(busiest, len(series.samples))})"
 
 
 def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
@@ -417,12 +432,6 @@ def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
 
 def _is_slow(series: DeviceSeries, state: State) -> bool:
     return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
-
-
-def _process_clause(view: View, series: DeviceSeries) -> str:
-    """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
-    facts = (asker(view, series.loaded, way) for way in ("read", "write"))
-    return next((f"; {fact.word('process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
 def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
@@ -577,7 +586,7 @@ def _run_averages(view: View) -> str:
         return ""
     series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "util")))
     shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
-    iowait, queue = shares.iowait if shares else 0.0, view.samples("queue")
+    iowait = shares.iowait if shares else 0.0
     is_little = all(_is_seldom(one) for one in used)
     is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD_TASKS / 2
     values: Values = {"name": series.name, "did": text_of(_busiest(series), len(series.samples), "averages")}
@@ -585,8 +594,6 @@ def _run_averages(view: View) -> str:
     if shares:
         text += "; the CPUs were {busy:.0f} % busy, iowait {iowait:.1f} %"
         values |= {"busy": shares.busy, "iowait": iowait}
-        if queue is not None and (runs := weighted.mean(queue, "run_queue", "queue")) >= 1:
-            text, values["runs"] = text + ", and {runs:.0f} tasks wanted to run", runs
     if not is_little:
         return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
     return say(
@@ -749,7 +756,7 @@ _DOUBT, SHOWN = "it does not show whether the latency of", 3
 
 
 def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
-    """Devices with traffic, the slowest first, each with what its requests waited for most and who asked.
+    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
@@ -758,7 +765,7 @@ def _not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
         if active := lasting_states(series):
             slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
-            with_traffic.append((series, slowest, _process_clause(view, series) + beside))
+            with_traffic.append((series, slowest, beside))
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
     shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
@@ -811,9 +818,9 @@ def _why_unknown(views: Sequence[View]) -> str:
             did = f"; meanwhile {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
-        first, slowest, asked = with_traffic[0]
+        first, slowest, beside = with_traffic[0]
         names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
-        values: Values = {"names": names, "asked": asked}
+        values: Values = {"names": names, "beside": beside}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
@@ -825,7 +832,7 @@ def _why_unknown(views: Sequence[View]) -> str:
                 SERVICE[name].usual(weighted.or_zero(slowest.size_kb)) for name in ("spinning", "solid")
             )
         return say(
-            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{asked}})",
+            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{beside}})",
             values,
         )
     if any(view.devices for view in views):

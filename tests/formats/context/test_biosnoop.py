@@ -42,6 +42,14 @@ def test_columns_of_bpftrace():
     assert {name: values["max_ms"] for (name, _, _), values in facts.items()} == {"nvme0n1": 10, "sda": 23}
 
 
+def test_a_request_of_no_disk_is_of_none():
+    header = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n"
+    rows = "0.000004    mysqld         1203   sda     W 12345678   16384     5.20\n"
+    rows += "3.677557    ?              0              R -1         8         0.23\n"
+    block, facts = facts_of(header + rows)
+    assert (list(facts), block.unread) == ([("sda", None, False)], ())
+
+
 def test_a_damaged_line_is_listed():
     block, facts = facts_of(BCC.replace("0.61", "0.6x"))
     assert block.unread == (3,)

@@ -12,7 +12,7 @@ def test_btt_parts_the_kernel_from_the_device():
     (block,) = blocks_of(btt.FORMAT, BTT + "prose\n")
     assert block.used == BTT.count("\n") - 1
     (fact,) = block.facts
-    assert (fact.values["device"], fact.values["requests"]) == ("8:0", 12687)
+    assert (fact.values["device"], fact.values["requests"]) == ("sda", 12687)
     assert fact.values["whole_mean_ms"] == pytest.approx(37.609824)
     assert fact.values["device_mean_ms"] == pytest.approx(34.02808)
     assert fact.values["device_most_ms"] == pytest.approx(708.048174)
@@ -42,6 +42,13 @@ def test_blkparse_takes_the_total():
         **{"read_kb_per_s": 2, "write_kb_per_s": 46340},
     }
     assert "75 put back into the queue" in fact.text
+
+
+@pytest.mark.parametrize(("shown", "name"), [("8,16", "sdb"), ("259,3", "259:3"), ("nvme0n1", "nvme0n1")])
+def test_blkparse_names_its_device_as_samples_do(shown, name):
+    text = f"Total ({shown}):\n Reads Completed:       40, 160KiB\t Writes Completed: 50, 200KiB\n"
+    (block,) = blocks_of(blkparse.FORMAT, text)
+    assert block.facts[0].values["device"] == name
 
 
 def test_blkparse_with_a_broken_line_tells_nothing():

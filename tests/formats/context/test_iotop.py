@@ -102,3 +102,15 @@ def test_a_row_that_stands_twice_counts_once():
     (block,) = blocks_of(FORMAT, TIMED + TIMED.splitlines(keepends=True)[-1])
     (table,) = block.tables
     assert table.rows["write_kb_per_s"].tolist() == [3.99, 3.99]
+
+
+def test_sums_that_changed_places_leave_rows_unread_and_give_no_other_numbers():
+    later = TIMED.replace("15:12:08", "15:12:09").replace("15:12:07", "15:12:08").replace("3.99", "7.98")
+    latest = later.replace("15:12:09", "15:12:10").replace("15:12:08", "15:12:09")
+    lines = (TIMED + later + latest).splitlines(keepends=True)
+    lines[0], lines[8] = lines[8], lines[0]
+    (block,) = blocks_of(FORMAT, "".join(lines))
+    (table,) = (one.rows for one in block.tables if one.family == "process")
+    assert block.unread == (2, 4, 5, 6, 9)
+    assert table["clock_s"].tolist() == [54729.0] * 2
+    assert table["write_kb_per_s"].tolist() == [7.98] * 2

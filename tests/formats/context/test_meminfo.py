@@ -12,6 +12,13 @@ def test_series_keeps_the_worst():
     assert block.facts[0].text == "memory: at most 74896 kB dirty, at most 11932 kB under writeback"
 
 
+@pytest.mark.parametrize("clock", ["2024-03-02 10:00:01", "Sat Mar  2 10:00:01 UTC 2024", "== 1709373601"])
+def test_a_series_below_clocks_is_one(clock):
+    text = f"Dirty:    32 kB\nWriteback:   0 kB\n{clock}\nDirty:   748 kB\nWriteback:   9 kB\n"
+    (block,) = blocks_of(FORMAT, f"{clock}\n{text}\nprocs ---\n")
+    assert block.facts[0].values == {"dirty_kb": 748, "writeback_kb": 9, "samples": 2}
+
+
 def test_whole_file():
     text = (
         "MemTotal:        8052320 kB\nMemFree:          345678 kB\nMemAvailable:    6500000 kB\n"

@@ -79,6 +79,12 @@ def test_the_first_report_is_the_mean_since_the_mount():
     assert frame["interval_s"][:4].isna().all()
 
 
+def test_what_is_mounted_later_begins_with_its_own_mean_since_the_mount():
+    frame, _ = frame_of(OLD + OLD + NEW + OLD + NEW)
+    assert frame["report"].tolist() == [0, 1, 1, 2, 2]
+    assert frame["since_boot"].tolist() == [True, False, True, False, False]
+
+
 def test_statistics_of_caches_belong_to_the_block_and_are_not_kept():
     frame, block = frame_of(ATTRIBUTES + "\n" + OLD)
     assert block.used == ATTRIBUTES.count("\n") + 1 + OLD.count("\n")
@@ -142,9 +148,19 @@ def test_a_total_that_is_the_rounded_sum_of_its_parts_is_no_evidence_of_a_sample
 
 def test_operations_that_come_again_below_one_name_are_of_nobody_known():
     operations = NEW.split("\n\n", 2)[2]
-    frame, _ = frame_of(NEW + "\n" + operations.replace("70.000 ", "90.000 "))
-    assert frame["mount"].tolist() == ["/srv/data", "(unnamed)"]
-    assert frame["writes_per_s"].tolist() == [70, 90]
+    frame, block = frame_of(NEW + "\n" + operations.replace("70.000 ", "90.000 "))
+    assert frame["mount"].tolist() == ["/srv/data"]
+    assert frame["writes_per_s"].tolist() == [70]
+    assert len(block.unread) == len([line for line in operations.splitlines() if line.strip()])
+
+
+def test_a_report_without_its_heading_gives_the_mount_above_no_number():
+    # the writes of the mount are lost as well, and those below are of the report that follows
+    reads, total = NEW.split("write:")[0], NEW.split("mounted on")[1].split("\n", 1)[1]
+    frame, block = frame_of(reads + total.replace("70.000 ", "90.000 "))
+    assert len(frame) == 1
+    assert "writes_per_s" not in frame
+    assert block.unread
 
 
 def wrapped(text):

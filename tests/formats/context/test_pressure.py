@@ -75,6 +75,50 @@ def test_epochs_on_lines_of_their_own():
     assert pd.isna(block.tables[0].frame["io_some_pct"][1])
 
 
+@pytest.mark.parametrize(
+    ("clocks", "first"),
+    [
+        (("Fri Nov 20 12:00:00 UTC 2026", "Fri Nov 20 12:00:10 UTC 2026"), "2026-11-20 12:00:00+00:00"),
+        (("2026-11-20 12:00:00", "2026-11-20 12:00:10"), "2026-11-20 12:00:00"),
+        (("23:59:55", "00:00:05"), "NaT"),
+    ],
+)
+@pytest.mark.parametrize("is_in_front", [False, True])
+def test_a_loop_prints_a_clock_with_each_sample(clocks, first, is_in_front):
+    samples = [LINES, LINES.replace("total=10", "total=4000010")]
+    text = "$ while true; do date; cat /proc/pressure/io; sleep 10; done\n"
+    for clock, sample in zip(clocks, samples, strict=True):
+        in_front = "".join(f"{clock} {line}\n" for line in sample.splitlines())
+        text += in_front if is_in_front and clock[0].isdigit() else f"{clock}\n{sample}"
+    (block,) = blocks_of(FORMAT, text)
+    frame = block.tables[0].frame
+    assert (frame["interval_s"][1], frame["io_some_pct"][1], str(frame["time"][0])) == (10, 40, first)
+
+
+GROUP = "/sys/fs/cgroup/system.slice/mysqld.service"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{GROUP}/memory.pressure:{line}\n" for line in LINES.splitlines()),
+        f"==> {GROUP}/io.pressure <==\n{LINES}",
+        f"==> {GROUP}/io.pressure <==\n12:00:00 {LINES}",
+        f"$ cat {GROUP}/memory.pressure\n{LINES}",
+        f"$ while true; do cat {GROUP}/io.pressure; sleep 10; done\n{LINES}",
+    ],
+)
+def test_the_pressure_of_a_control_group_is_not_the_host_s(text):
+    assert blocks_of(FORMAT, text) == []
+    assert read(LINES, f"sos{GROUP}/io.pressure") is None
+
+
+@pytest.mark.parametrize("path", ["/sys/fs/cgroup/io.pressure", "io.pressure"])
+def test_the_pressure_of_the_root_group_is_the_host_s(path):
+    (block,) = blocks_of(FORMAT, f"==> {path} <==\n{LINES}")
+    assert block.tables[0].frame["io_some_10s_pct"][0] == 1
+
+
 @pytest.mark.parametrize("name", ["paste.txt", "/io/paste.txt"])
 def test_nothing_says_which_resource_it_was(name):
     assert read(LINES, name) is None

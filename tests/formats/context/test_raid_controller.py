@@ -129,6 +129,15 @@ def test_a_volume_s_table_pasted_alone(row, policy, state):
     assert (values["write_policy"], values["state"], values["level"]) == (policy, state, "raid6")
 
 
+def test_a_controller_that_takes_its_time_to_answer_keeps_its_number():
+    answer = "Controller = 1\nStatus = Success\nDescription = None\n\n"
+    answer += "Generating detailed summary of the adapter, it may take a while to complete.\n\n"
+    answer += "VD LIST :\n=======\n\n"
+    row = "0/0   RAID6 Optl  RW     Yes     NRWBD -   ON  36.383 TB"
+    (values,) = facts_of(f"{answer}{'-' * 64}\n{HEADER}{row}\n")
+    assert (values["controller"], values["part"]) == ("1", "volume 0")
+
+
 def test_the_overview_has_the_battery_of_each_controller():
     header = (
         "Ctl Model             Ports PDs DGs DNOpt VDs VNOpt BBU  sPR DS EHS ASOs Hlth\n" + "-" * 70 + "\n"

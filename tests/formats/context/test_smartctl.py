@@ -78,6 +78,7 @@ def row(name, raw, failed="-"):
         (row("Current_Pending_ECC_Cnt", 1), {}),
         # three counts packed into one number
         (row("Reported_Uncorrect", 4295032833), {}),
+        (row("Uncorrectable_Error_Cnt", 77), {"uncorrected_errors": 77}),
         (row("Temperature_Celsius", "31 (0 17 0 0 0)"), {"temperature_c": 31}),
         (
             row("Reallocated_Sector_Ct", 2047, "FAILING_NOW"),

@@ -128,6 +128,16 @@ def test_frames_that_follow_are_samples_and_the_first_is_none():
     assert "top's first screen" in note.reason
 
 
+@pytest.mark.parametrize(
+    ("shares", "flags"), [([48.0] * 5, [True] * 5), ([48.0] * 4 + [40.0], [True] + [False] * 4)]
+)
+def test_screens_that_a_loop_starts_anew_are_averages_since_boot(shares, flags):
+    screens = (f"Fri Nov 20 09:14:{n}0 UTC 2026\n{head(n, share)}" for n, share in enumerate(shares))
+    cpu = read("\n".join(screens)).tables["cpu"]
+    assert cpu["since_boot"].tolist() == flags
+    assert cpu["interval_s"].isna().tolist() == flags
+
+
 def test_the_date_of_a_script_is_kept():
     capture = read("Fri Nov 20 09:14:01 UTC 2026\n" + head())
     assert str(capture.tables["memory"]["time"].iloc[0])[:19] == "2026-11-20 09:14:01"

@@ -210,16 +210,24 @@ PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n
 
 
 @pytest.mark.parametrize(
-    ("table", "tool"),
-    [(ZPOOL, "zpool iostat"), (LISTED, "zpool list"), (POOL, "zpool status"), (PS, "ps")],
+    ("table", "says"),
+    [
+        (ZPOOL, "zpool iostat: its samples are"),
+        (LISTED, "zpool list: it is"),
+        (POOL, "zpool status: it is"),
+        (PS, "ps: it is"),
+    ],
     ids=["iostat", "list", "status", "ps"],
 )
 @pytest.mark.parametrize("is_first", [True, False])
-def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, tool, is_first):
+def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, says, is_first):
     capture = read(table + "\n" + IOSTAT if is_first else IOSTAT + "\n" + table)
-    assert [note.reason for note in capture.notes] == [f"this is {tool}: it is not read"]
+    assert [note.reason for note in capture.notes] == [f"this is {says} not read"]
     assert "unread" not in capture.ledgers[0].counts
-    assert "could not be read" not in iodiag.analyze(capture).headline
+    report = iodiag.analyze(capture)
+    assert "could not be read" not in report.headline
+    page = report.to_markdown()
+    assert ("**Not read:** the samples of zpool iostat in `paste.txt` (line " in page) == (table is ZPOOL)
 
 
 def test_what_only_another_system_has_is_refused_before_pools_that_linux_has_too():

@@ -236,6 +236,10 @@ def test_a_last_line_that_is_cut_off_within_a_number_is_said_once():
     assert len(capture.notes) == 1
 
 
+def test_a_last_row_whose_name_stands_above_it_is_whole():
+    assert not reading(f"{HEADER}\n{ROW}\nvg_data-lv_mysql_binlogs\n   {NUMBERS}\n").notes
+
+
 def test_a_last_line_that_is_cut_off_may_be_of_a_device_with_rows():
     last = "cache1" + ROW[3:]
     rows = reading("\n".join([HEADER, ROW, last, HEADER, ROW, last.rsplit(None, 2)[0]])).tables["disk"]

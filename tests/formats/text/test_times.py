@@ -86,6 +86,15 @@ def test_a_zone_that_one_clock_names_holds_for_all():
     assert stamps(read) == ["2026-11-20 11:00:00+00:00", "2026-11-20 11:00:30+00:00"]
 
 
+@pytest.mark.parametrize("first", ["Fri Nov 20 23:59:50 2026", "zzz <11/20/2026 23:59:50> Count:720"])
+def test_clocks_without_a_date_go_on_from_one_with_it(first: str):
+    clocks = [first, "23:59:55", "00:00:00", "Sat Nov 21 12:00:00 2026", "12:00:05"]
+    read = reading("".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    days = ["2026-11-20 23:59:50", "2026-11-20 23:59:55", "2026-11-21 00:00:00"]
+    assert stamps(read) == [*days, "2026-11-21 12:00:00", "2026-11-21 12:00:05"]
+    assert not any("before that of the row above" in note.reason for note in read.notes)
+
+
 def test_a_table_of_two_zones_stands_in_local_time():
     sar = "12:00:00 CPU %user %nice %system %iowait %steal %idle\n12:10:00 all 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
@@ -378,6 +387,34 @@ def test_a_whole_rate_at_the_load_of_the_others_is_a_sample_below_a_banner(first
     row = "0.00 27920.00 8.00 15.20 4.36 0.27 95.60"
     text = f"$ iostat -dx 1\n{BANNER}{OLD}sdb 0.00 0.00 0.00 {first} {row}\n\n{OLD}sdb 0.00 0.00 0.00 3560.00 {row}\n\n"
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False]
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "is_since_boot"),
+    [
+        # two whole counts of a second, busier than those below: `iostat -xy 1` into a file
+        ("0.00 164.00 219.00", ("0.00 11.00 18.00", "0.00 13.00 17.00"), False),
+        ("0.00 164.00 219.00", ("0.00 91.00 180.00",), False),
+        # seconds that took a hundredth more, three counts
+        (
+            "63.37 155.45 179.21",
+            ("0.00 100.00 120.00", "0.00 80.20 31.68", "0.00 72.28 44.55", "0.00 61.39 29.70"),
+            False,
+        ),
+        ("0.00 164.02 219.00", ("0.00 11.00 18.00", "0.00 13.00 17.00"), True),
+        (
+            "63.37 155.45 179.47",
+            ("0.00 100.00 120.00", "0.00 80.20 31.68", "0.00 72.28 44.55", "0.00 61.39 29.70"),
+            True,
+        ),
+    ],
+)
+def test_two_whole_counts_below_a_banner_are_of_a_sample(first, others, is_since_boot):
+    reports = [
+        f"{OLD}sdb 0.00 {each} 1280.00 1760.00 8.00 0.50 4.40 2.90 55.00\n\n" for each in (first, *others)
+    ]
+    read = reading(BANNER + "".join(reports)).disk
+    assert read["since_boot"].tolist() == [is_since_boot, *[False] * len(others)]
 
 
 ROWS = [

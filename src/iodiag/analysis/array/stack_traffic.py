@@ -17,21 +17,13 @@ import numpy.typing as npt
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES
 from iodiag.model.finding import Edge, Finding
 
 MOST_EDGES = 64
 _DEEPEST = 8
 _PICTURES = {"stack", "peers"}
-_COLUMNS = (
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-)
+_COLUMNS = (*RATES, *KB_BY_WAY, *LATENCIES)
 
 Means = dict[str, float]
 

@@ -10,7 +10,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import View, report_numbers
-from iodiag.table.table import Mask, Table, numbered
+from iodiag.table.table import Floats, Mask, Table, numbered
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,11 @@ def run_queue_bursts(view: View) -> RunQueueBursts | None:
     )
 
 
-def fullest_cpu(view: View) -> Table | None:
+def fullest_cpu(view: View, by: str = "system_pct") -> Table | None:
     """The rows of all CPUs together, with the CPU that is busiest in the kernel; None where none is shown.
 
     Of that CPU: `full` and `interrupts` in % of its time, its `number` (-1 without one) and `line`; `busy` is
-    the share of all CPUs together.
+    the share of all CPUs together. `by` "work_pct" it is the one with the least idle time and iowait.
     """
     cpu, together = view.samples("cpu"), view.cpu_all
     if cpu is None or together is None:
@@ -163,7 +163,8 @@ def fullest_cpu(view: View) -> Table | None:
     if len(numbered(each["cpu"])[1]) < 2:
         return None
     (keys,) = report_numbers(each)
-    order = np.lexsort((np.nan_to_num(each.floats("system_pct")), keys))
+    each = each.with_columns(work_pct=_work(each))
+    order = np.lexsort((np.nan_to_num(each.floats(by)), keys))
     last = order[np.append(keys[order][1:] != keys[order][:-1], True)]
     own, other = paired(together, each[last])
     if not len(own):
@@ -171,11 +172,15 @@ def fullest_cpu(view: View) -> Table | None:
     of_cpu = each[last[other]]
     interrupts = np.nan_to_num(of_cpu.floats("irq_pct")) + np.nan_to_num(of_cpu.floats("softirq_pct"))
     rows = together[own]
-    busy = 100 - rows.floats("idle_pct") - np.nan_to_num(rows.floats("iowait_pct"))
     return rows.with_columns(
-        full=of_cpu.floats("system_pct"),
+        full=of_cpu.floats(by),
         interrupts=interrupts,
-        busy=busy,
+        busy=_work(rows),
         number=np.array([float(name) if name.isdigit() else -1 for name in of_cpu["cpu"]]),
         line=of_cpu["line"],
     )
+
+
+def _work(cpu: Table) -> Floats:
+    """What CPUs did, in % of their time: neither idle nor waiting for I/O."""
+    return 100 - cpu.floats("idle_pct") - np.nan_to_num(cpu.floats("iowait_pct"))

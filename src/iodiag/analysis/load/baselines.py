@@ -1,7 +1,7 @@
 """What is normal for a device at an hour, learned from an archive of days, and when it was not.
 
 Three steps, each a pure function of frames, so that they run on one capture as on months of stored
-tables. `hourly` sums the samples up: one row per device, hour, direction, size of request and load.
+tables. `by_hour` sums the samples up: one row per device, hour, direction, size of request and load.
 `learned_baselines` learns from these rows what a request costs. `departures` finds the hours in which it cost
 more under a load that the archive knows.
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS, or_zero
-from iodiag.analysis.view.request_columns import anomalies, enrich
+from iodiag.analysis.view.request_columns import anomalies
 from iodiag.model.units import HALF_DIGIT
 from iodiag.table.table import Floats, Mask, Table
 from iodiag.table.times import Stamps
@@ -56,8 +56,9 @@ _DIRECTIONS = {
 }
 
 
-def hourly(disk: Table) -> pd.DataFrame:
-    """The disk table by host, device, day, hour, direction, size class and load bin.
+def by_hour(enriched: Table) -> pd.DataFrame:
+    """Samples of disks (with the columns of `view.request_columns`) summed by host, device, day, hour,
+    direction, size class and load bin.
 
     `day` (midnight) and `hour` (0-23) are of the clock that `time` shows, at the middle of the sample.
     `direction` is read, write, or mixed where samples have one latency for both. `size_class` is the
@@ -67,14 +68,9 @@ def hourly(disk: Table) -> pd.DataFrame:
     device, all four weighted by time; `latency_ms` is weighted by requests. `median_ln_latency` and
     `mad_ln_latency` are of the natural logarithms of the samples' latencies in ms.
 
-    Left out are reports since boot, group lines, samples without a clock, idle ones, those whose
-    numbers cannot be true, and those with fewer than LEAST_REQUESTS in the direction.
+    Left out are samples without a clock, idle ones, those whose numbers cannot be true, and those with fewer
+    than LEAST_REQUESTS in the direction.
     """
-    return by_hour(enrich(_samples(disk)))
-
-
-def by_hour(enriched: Table) -> pd.DataFrame:
-    """`hourly` of samples that have the derived columns of `view.request_columns` already."""
     import pandas as pd
 
     is_sound = ~enriched["time"].is_unknown() & ~enriched["is_idle"] & (anomalies(enriched) == 0)
@@ -103,14 +99,6 @@ def by_hour(enriched: Table) -> pd.DataFrame:
     for column in ("queue_depth", "util_pct"):
         result[column] = total(rows[column] * rows["weight"]) / lasted
     return result
-
-
-def _samples(disk: Table) -> Table:
-    kept: Mask = ~disk["time"].is_unknown()
-    for flag in ("since_boot", "is_group"):
-        if flag in disk:
-            kept = kept & (disk[flag] != True)  # noqa: E712  # it may be unknown
-    return disk[kept]
 
 
 def _windows(samples: Table) -> pd.DataFrame:
@@ -211,7 +199,7 @@ def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.Da
 def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.DataFrame:
     """What a request costs, per host, device, direction, size class and load bin.
 
-    `median_ln_latency` and `mad_ln_latency` are over hours (of `hourly`), `windows` how many they
+    `median_ln_latency` and `mad_ln_latency` are over hours (of `by_hour`), `windows` how many they
     are, `days` of how many days. `grouping` says what `slot` is: with samples of 21 days the hour of
     the week (0: Monday, midnight), with five the hour of the day, and for each device the whole
     archive, too (slot -1), for loads that an hour did not meet often enough. `departed` are

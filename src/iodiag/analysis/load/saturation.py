@@ -377,7 +377,7 @@ def _twins(
     return twins
 
 
-_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
+_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation", "long_queue")
 HARDLY_LESS = 1.125
 """That a device is full is less a matter of degree: by so much one may be less busy than its like."""
 
@@ -890,7 +890,7 @@ def _if_calm(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedL
             "disk); lsblk -o NAME,ROTA,TYPE, or a second capture under a deeper queue, settles it"
         )
         return load._replace(reason=reason)
-    veto = _veto(series, load, limits)
+    veto = _veto(series, load)
     if veto:
         return load._replace(headroom=headroom, reason=veto)
     return load._replace(
@@ -949,7 +949,7 @@ MATTERS = 0.05
 """Share of the requests from which a direction counts."""
 
 
-def _veto(series: DeviceSeries, load: JudgedLevel, limits: Limits) -> str:
+def _veto(series: DeviceSeries, load: JudgedLevel) -> str:
     level = load.level
     if load.higher is not None and "scaled" not in load.headroom:
         more = load.higher.busy_depth >= 1.5 * level.busy_depth

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.model import columns
 from iodiag.table.table import Mask, Table
 
 ALWAYS_BUSY = 0.95
@@ -25,18 +26,7 @@ ALWAYS_BUSY = 0.95
 LONGEST_FLUSH_S = 120.0
 """A disk's cache, 256 MB at the most, is written back by then, even at 2 MB/s."""
 
-_RATES = (
-    "depth",
-    "util",
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "discards_per_s",
-    "flushes_per_s",
-    "kb_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-)
+_RATES = ("depth", "util", *columns.RATES, "discards_per_s", "flushes_per_s", "kb_per_s", *columns.KB_BY_WAY)
 
 
 def stalled(rows: Table) -> Mask:

@@ -11,6 +11,7 @@ import numpy as np
 from iodiag.analysis.measure import quantiles, weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model import columns as registry
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES
 from iodiag.model.finding import Finding
 from iodiag.model.report import DeviceSummary, Series, Thinned
 from iodiag.table.table import Floats, Places, Table, by_text, numbered
@@ -20,32 +21,10 @@ MOST_POINTS = 1800
 
 MOST_MOUNTS = 24
 _SERIES_COLUMNS = (
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "kb_per_s",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "flushes_per_s",
-    "flush_await_ms",
-    "queue_depth",
-    "util_pct",
-    "latency_ms",
+    *(*RATES, *KB_BY_WAY, "kb_per_s", *LATENCIES, "flushes_per_s", "flush_await_ms"),
+    *("queue_depth", "util_pct", "latency_ms"),
 )
-_TYPICAL = (
-    "ios_per_s",
-    "kb_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "queue_depth",
-    "util_pct",
-)
+_TYPICAL = ("ios_per_s", "kb_per_s", *KB_BY_WAY, *LATENCIES, "queue_depth", "util_pct")
 """Columns of which the first chart may show a number beside each line."""
 
 HOST_COLUMNS = {

@@ -11,28 +11,14 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES, SIZES
 from iodiag.model.report import PhaseSummary
 from iodiag.table.table import Floats, Table, by_text, numbered
 
 FEWEST, MOST = 2, 6
 """Phases that are compared: of more, words stand above every report, as in a log."""
 
-COLUMNS = (
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "kb_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "request_size_kb",
-    "read_request_size_kb",
-    "write_request_size_kb",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "queue_depth",
-    "util_pct",
-)
+COLUMNS = (*RATES, "kb_per_s", *KB_BY_WAY, *SIZES, *LATENCIES, "queue_depth", "util_pct")
 
 
 def phase_summaries(view: View) -> list[PhaseSummary]:

@@ -112,8 +112,7 @@ class View:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells, nor,
     of CPUs, a list of each. `left_out` are the disk samples that cannot be true, with the reason in
     `anomaly`; `odd_cpu` the CPU rows whose shares are far from adding up;
-    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot.
-    `samples_by_device` are
+    `since_boot` the rows of each table that were excluded as averages since boot. `samples_by_device` are
     the devices' samples.
     """
 

@@ -46,7 +46,7 @@ def departed(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def batches(hours: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The hours of some hosts at a time, with the types that `baselines.hourly` gives."""
+    """The hours of some hosts at a time, with the types that `baselines.by_hour` gives."""
     codes = hours["host"].cat.codes.to_numpy()
     start = 0
     while start < len(codes):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact, SourceRef, filled
-from iodiag.model.topology import Device
+from iodiag.model.topology import Device, device_names
 from iodiag.model.units import HUMAN_BYTES
 
 MAX_BLOCK_LINES = 20_000
@@ -98,6 +98,12 @@ def bare_name(path: str) -> str:
 def device_numbers(major: str | int, minor: str | int, is_mapped: bool = False) -> tuple[str, ...]:
     """The aliases that device numbers give; those of a mapped device tell its dm name too."""
     return (f"{major}:{minor}", *((f"dm-{minor}",) if is_mapped else ()))
+
+
+def kernel_name(numbers: str) -> str:
+    """The kernel's name behind device numbers where they are fixed (8:16 is sdb), else the numbers."""
+    names = device_names(numbers)
+    return names[-1] if not names[-1].startswith("dev") else numbers
 
 
 _HALF = r"(?:[^-/\s]|--)+"

@@ -28,7 +28,7 @@ _RULER = r"\s*(?P<of_table>-{5,})\s*|\s*={3,}\s*"
 _HEADER = r"\s*(?:DG/VD|EID:Slt|Ctl Model)\s"
 _EQUALS = r"\s*(?P<key>[A-Z][\w .()/:-]{0,60}?)\s*= ?(?P<words>.{0,200})"
 _HEADING = r"\s*(?P<title>\S.{0,100}?)\s*:\s*"
-_LEGEND = r"\s*\S.*=.*|\s*Check Consistency\s*"
+_LEGEND = r"\s*\S.*=.*|\s*Check Consistency\s*|Generating detailed summary of .*"
 
 
 def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:

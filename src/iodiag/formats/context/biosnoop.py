@@ -53,6 +53,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 break
             continue
         used = at + 1
+        if len(cells) < len(words) and cells[disk].isdigit():
+            continue  # a request of no disk: the process stands there
         key = (cells[disk], cells[way] if way is not None else "")
         times.setdefault(key, []).append(float(cells[latency]))
         if queue is not None and _NUMBER.fullmatch(cells[queue]):
@@ -88,6 +90,6 @@ FORMAT = ContextFormat(
     starts=re.compile(_HEADER),
     read=_read,
     releases="bcc 0.1 to 0.35, libbpf-tools, bpftrace 0.8 to 0.23",
-    not_read="who issued a request, where it lies and its size",
+    not_read="who issued a request, where it lies and its size; requests that name no disk",
     most_lines=_MOST_LINES,
 )

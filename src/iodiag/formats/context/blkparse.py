@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import Values, bare_name, fact, solid
+from iodiag.formats.context._common import Values, bare_name, fact, kernel_name, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
@@ -40,7 +40,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for at, line in solid(lines):
         text = line.text
         if title := re.match(_TITLE, text):
-            device = bare_name(title["device"])
+            device = kernel_name(re.sub(r"^(\d+),(\d+)$", r"\1:\2", bare_name(title["device"])))
             now = parts.setdefault((device, title["whose"] == "Total"), ({}, []))
         elif re.match(_LINE, text):
             _add(now[0], text)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import Values, device_numbers, fact, solid
+from iodiag.formats.context._common import Values, fact, kernel_name, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.percentiles import sentence
@@ -68,7 +68,7 @@ def _facts(
         return ()
     values: Values = {}
     if len(devices) == 1:
-        values["device"] = device_numbers(*next(iter(devices)))[0]
+        values["device"] = kernel_name(":".join(next(iter(devices))))
     count = max(times.requests for times in known.values())
     values["requests"] = count
     for step, times in known.items():

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._common import Values, fact, parse_number, solid
+from iodiag.formats.context._common import Values, fact, kernel_name, parse_number, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
-from iodiag.model.topology import device_names
 from iodiag.model.units import KB_PER_BYTE
 
 _FILE = (
@@ -97,18 +96,12 @@ def _limit(entry: _Entry, source: str) -> Fact | None:
     match = new or old
     if not limits or not match:
         return None
-    device = _device(match["device"])
+    device = kernel_name(match["device"])
     said = ", ".join(f"{value:g} {_SPOKEN[name]}" for name, value in limits.items())
     where = "control group {group}" if entry.group else "a control group"
     values: Values = {"device": device, "group": entry.group or None}
     values |= {f"limit_{name}": value for name, value in limits.items()}
     return fact("cgroup", f"{where} is limited to {said} on {{device}}", values, source, [entry.line])
-
-
-def _device(numbers: str) -> str:
-    """The kernel's name behind device numbers where they are fixed, else the numbers."""
-    names = device_names(numbers)
-    return names[-1] if not names[-1].startswith("dev") else numbers
 
 
 def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:

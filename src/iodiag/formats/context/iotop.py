@@ -59,6 +59,7 @@ class _Listing:
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     processes: dict[str, Process] = field(default_factory=dict)
 
@@ -69,16 +70,13 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for at, line in solid(lines):
         text = line.text[:2000]
         if summary := re.fullmatch(_SUMMARY, text):
-            if summary["scope"] == "Total":
-                listing.samples.append({})
-                seconds = _clock.parse_time(summary["clock"] or "")
-                listing.ends.append((line.number, math.nan if seconds is None else seconds))
-            else:
-                listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
+            if _is_in_order(listing, summary, line):
+                _take_sums(listing, summary, line)
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
         elif row := re.fullmatch(_ROW, text):
-            _take(listing, row, line)
+            if _is_in_order(listing, row, line):
+                _take(listing, row, line)
         else:
             break
         used = at
@@ -90,7 +88,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
     facts = [*facts_of("iotop", processes, measure, source), *_of_disks(listing, measure, source)]
     tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
-    return ContextBlock(used, facts=tuple(facts), tables=tuple(tables), layout="iotop -b")
+    return ContextBlock(
+        used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout="iotop -b"
+    )
 
 
 def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
@@ -105,6 +105,24 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact
         f"disks_{measure.column('write')}": round(wrote, 2),
     }
     yield fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
+
+
+def _is_in_order(listing: _Listing, found: re.Match[str], line: Line) -> bool:
+    """Whether the clock that -t writes is not before that of the last sums; the line is unread if it is."""
+    told = _clock.parse_time(found["clock"] or "")
+    if told is not None and listing.ends and (told - listing.ends[-1][1]) % _clock.DAY_S > _clock.DAY_S / 2:
+        listing.unread.append(line.number)
+        return False
+    return True
+
+
+def _take_sums(listing: _Listing, summary: re.Match[str], line: Line) -> None:
+    if summary["scope"] == "Total":
+        listing.samples.append({})
+        seconds = _clock.parse_time(summary["clock"] or "")
+        listing.ends.append((line.number, math.nan if seconds is None else seconds))
+    else:
+        listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:

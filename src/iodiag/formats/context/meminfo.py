@@ -1,7 +1,7 @@
 """/proc/meminfo, whole or in part (`grep -e Dirty -e Writeback`), once or again and again.
 
-Of a series the largest values are kept: how much data waited to be written is what counts. The
-seconds since 1970 may stand in front of each sample.
+Of a series the largest values are kept: how much data waited to be written is what counts. A clock may
+stand in front of each sample.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from iodiag.formats.clock import parse_line
 from iodiag.formats.context._common import Values, fact, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _ROW = r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$"
-_EPOCH = r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$"
 _WORDS = """
 MemTotal=memory MemFree=free MemAvailable=available Cached=cached Dirty=dirty Writeback=writeback
 SwapTotal=swap SwapFree=swap_free SwapCached=swap_cached
@@ -33,7 +33,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if match["key"] in _KEPT:
                 series.setdefault(_KEPT[match["key"]], []).append(float(match["value"]))
                 own.append(line)
-        elif not re.match(_EPOCH, line.text):
+        elif parse_line(line.text.strip().lstrip("= ")) is None:
             break
     if len(own) < 2:
         return None

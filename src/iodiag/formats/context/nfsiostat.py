@@ -3,7 +3,7 @@
 Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on). The reports of -a, -d and -s
 show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
-(nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
+(nfsiostat(8)). The first of each mount is the mean since then: it is flagged `since_boot`, as it is no sample
 of the present either, and all that leaves out reports since boot must leave it out, too. One that stands
 alone is a sample where its rates are whole operations over a few seconds, which those of a mean since the
 mount are by chance alone. Numbers whose mount was left out are of one without a name, and nothing tells that
@@ -116,6 +116,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
     unread: list[int] = []
     seconds, report, used, at = np.nan, 0, 0, 0
     seen: set[str] = set()
+    is_headless = False
     while at < min(len(lines), MAX_BLOCK_LINES):
         text = lines[at].text
         mount = re.fullmatch(_MOUNT, text) if len(text) < 1500 else None
@@ -123,6 +124,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if mount["mount"] in seen:
                 report, seen = report + 1, set()
             seen.add(mount["mount"])
+            is_headless = False
             rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
         elif (clock := _clock.parse_line(text)) is not None:
             seconds = _clock.moment(clock._replace(offset_s=None), "mdy")
@@ -134,8 +136,9 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if values:
                 named = _named(names, values)
                 is_again = not (rows and rows[-1].numbers.keys().isdisjoint(named))
-                if is_again and rows and rows[-1].export and "writes_per_s" in named:
-                    # reads are printed before: those of another mount have lost theirs, or this is a copy
+                # below a mount's own numbers: those of another that lost its heading, or a copy
+                is_headless = is_headless or bool(is_again and rows and rows[-1].export)
+                if is_headless:
                     unread += [line.number for line in lines[at : at + size + taken]]
                     named = {}
                 if named and is_again:
@@ -232,6 +235,8 @@ def _values(text: str, count: int) -> list[_Value] | None:
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
     is_mean = rows[-1].report > 0 or not (all(row.export for row in rows) and _is_sample(rows))
+    # what is mounted meanwhile has its first report later
+    first = {row.mount: row.report for row in reversed(rows)}
     front = front_columns(
         source,
         [row.line.number for row in rows],
@@ -240,7 +245,7 @@ def _table(rows: Sequence[_Row], source: str) -> Table:
         np.array(list(_lengths(rows))),
         report=np.array([row.report for row in rows], dtype=np.int64),
         since_boot=np.array(
-            [is_mean and (row.report == 0 or not row.export) for row in rows], dtype=np.bool_
+            [is_mean and (row.report == first[row.mount] or not row.export) for row in rows], dtype=np.bool_
         ),
     )
     front["mount"] = Texts.of(row.mount for row in rows)

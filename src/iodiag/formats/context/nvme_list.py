@@ -15,6 +15,7 @@ from iodiag.model.units import KB_PER_BYTE
 
 _HEADER = r"^Node\s+(?:Generic\s+)?SN\s+Model\s"
 _MOST = 1000
+_LEVELS = ("Subsystems", "Controllers", "Namespaces")
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -38,20 +39,43 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     if decoded is None:
         return None
     named = {
-        path: line for line in lines[: decoded.used] for path in re.findall(r'"(/dev/nvme[^"]*)"', line.text)
+        path: line
+        for line in reversed(lines[: decoded.used])
+        for path in re.findall(r'"(?:NameSpace|DevicePath)"\s*:\s*"([^"]*)"', line.text)
     }
     rows = []
-    for item in decoded.items("Devices")[:_MOST]:
-        path = item.get("DevicePath") if isinstance(item, dict) else None
-        if isinstance(path, str) and path.startswith("/dev/nvme"):
-            rows.append((_renamed(item), named.get(path, lines[0])))
+    for item in [row for top in decoded.items("Devices")[:_MOST] for row in _namespaces(top, {})][:_MOST]:
+        path = item.get("DevicePath", item.get("NameSpace"))
+        if isinstance(path, str) and re.match(r"(?:/dev/)?nvme\d", path):
+            rows.append((_renamed(item, path), named.get(path, lines[0])))
     return _block(decoded.used, rows, source)
 
 
-def _renamed(item: Mapping[str, Any]) -> Mapping[str, Any]:
+def _namespaces(
+    item: Any, above: Mapping[str, Any], levels: Sequence[str] = _LEVELS
+) -> Iterator[Mapping[str, Any]]:
+    """The namespaces of a list, flat (to nvme-cli 2.10) or below subsystems and their controllers."""
+    if not isinstance(item, dict):
+        return
+    named = {**above, **_own(item)}
+    if "NameSpace" in named or "DevicePath" in named:
+        yield named
+    for at, key in enumerate(levels, 1):
+        parts = item.get(key)
+        for part in parts if isinstance(parts, list) else ():
+            yield from _namespaces(part, named, levels[at:])
+            # those of several paths stand below the subsystem
+            named |= _own(part) if key == "Controllers" and isinstance(part, dict) else {}
+
+
+def _own(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if not isinstance(value, list)}
+
+
+def _renamed(item: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     size = item.get("PhysicalSize")
     return {
-        "Node": item["DevicePath"].split()[0],
+        "Node": path.split()[0],
         "Model": str(item.get("ModelNumber") or "").strip(),
         "FW Rev": str(item.get("Firmware") or "").strip(),
         "kb": size * KB_PER_BYTE if isinstance(size, int) and 0 < size < 2**80 else None,
@@ -100,5 +124,4 @@ FORMAT = ContextFormat(
     starts=re.compile(rf'{_HEADER}|^\s*"Devices"\s*:\s*\['),
     read=_read,
     releases="nvme-cli 1.0 and later",
-    not_read="JSON of nvme-cli 2.11 and later, whose drives lie below subsystems",
 )

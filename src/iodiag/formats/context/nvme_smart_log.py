@@ -1,6 +1,7 @@
 """`nvme smart-log` of nvme-cli, as text and as JSON (-o json): the counters of an NVMe drive.
 
-JSON has temperatures in kelvin and names no drive: its command or its file does.
+JSON has temperatures in kelvin and names no drive: its command or its file does. Text has them in the unit
+of the locale, with kelvin behind it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 _TITLE = r"^\s*Smart Log for NVME device:\s?(?P<device>[\w/]{1,64})\s+namespace-id:"
 _COMMAND = r"\bnvme\s+smart-log\s[^|;]{0,200}/dev/\S"
 _JSON = r'^\s{0,80}\{?\s{0,80}"critical_warning"\s*:'
-_PAIR = r"^(?P<key>\S[\w ()-]{0,60}?)\s*:\s(?P<value>.{0,200})|^\s+(?P<bit>[\w ()\[\]:-]{0,80}:.{0,200})"
+_PAIR = r"^(?P<key>\S[\w ()-]{0,60}?)\s*:\s(?P<value>.{0,200})|^\s+(?P<bit>[\w .()\[\]:-]{0,80}:.{0,200})"
 _KELVIN = 273
 
 _NAMES = {
@@ -43,7 +44,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return None
     found = re.match(_TITLE, lines[title].text)
     if not found:
-        is_json = any(re.match(_JSON, line.text) for line in lines[title : title + 2])
+        is_json = any(re.match(_JSON, line.text) for line in lines[title : title + 4])
         return _read_json(lines, source, lines[0].text, lines[title:]) if is_json else None
     values: dict[str, str] = {}
     used = title + 1
@@ -83,12 +84,15 @@ def _block(
     """The block of one drive; `above` is what its temperature is counted from."""
     counters: Values = {name: count(values[key]) for key, name in _NAMES.items() if key in values}
     for name, pattern in _SUMS.items():
-        counters[name] = sum(count(value) or 0 for key, value in values.items() if re.fullmatch(pattern, key))
+        stated = [count(value) for key, value in values.items() if re.fullmatch(pattern, key)]
+        counters[name] = sum(filter(None, stated)) if stated else None
     bits = values.get("critical_warning")
     hexadecimal = re.match(r"0x([\da-fA-F]{1,8})\b", str(bits))
     warning = int(hexadecimal[1], 16) if hexadecimal else count(bits)
     counters["critical_warning"] = f"{int(warning):02x}" if warning else None
-    warmth = count(values.get("temperature"))
+    kelvin = re.search(r"\((\d{1,4}) ?K", str(values.get("temperature")))
+    warmth = float(kelvin[1]) if kelvin else count(values.get("temperature"))
+    above = _KELVIN if kelvin else above
     counters["temperature_c"] = warmth - above if warmth and warmth > above else None
     return health_block("nvme-smart-log", source, disk, counters, {"transport": "nvme"}, lines)
 

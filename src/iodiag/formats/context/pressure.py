@@ -1,11 +1,11 @@
 """/proc/pressure (Linux 4.20 and later): the share of time in which tasks waited for a resource.
 
 `some avg10=… avg60=… avg300=… total=µs` and `full …`, under a path (`grep . /proc/pressure/*`,
-`==> path <==`, `== path ==`, `-- output of path --`, `cat path`, or the paths of one `cat`, in its order) or
-with the seconds since 1970 in front of each sample. Some logs leave `total` out. The share of an interval is
-the change of `total` over its length
-(Documentation/accounting/psi.rst). Where neither path nor input's name says which resource it was, nothing is
-read.
+`==> path <==`, `== path ==`, `-- output of path --`, `cat path` alone or in a loop, or the paths of one
+`cat`, in its order). A time stands above each sample or in front of its lines. Some logs leave `total` out.
+The files of a control group below the root are `cgroup`'s. The share of an interval is the change of
+`total` over its length (Documentation/accounting/psi.rst). Where neither path nor input's name says which
+resource it was, nothing is read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import Clock
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.front_columns import columns_of, front_columns
+from iodiag.formats.text.times.report_times import ends_of
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 from iodiag.table.times import Times
 
 _AVERAGES = (
@@ -28,37 +31,41 @@ _AVERAGES = (
     r"(?: total=(?P<total>\d{1,20}))?"
 )
 _LINE = (
-    r"^\s*(?:(?P<epoch>\d{9,10}(?:\.\d{1,9})?)\s+)?"
-    r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
+    r"^\s*(?:(?P<clock>\d[\d:./ T+Z-]{7,35}?)\s+)?"
+    r"(?:(?:\S*proc/pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
-_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b[\s<=#*:-]*$"
+_IN_A_LOOP = r"\b\s*[;|&].{0,200}"
+_HEADING = (
+    rf"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory){_IN_A_LOOP}|proc/pressure/(io|cpu|memory)\b[\s<=#*:-]*"
+    r"|(?<!\S/)(?:/sys/fs/cgroup/)?(io|cpu|memory)\.pressure\b[\s<=#*:-]*)$"
+)
+_GROUP = r"\bcgroup/[^/]+/"
 _PATH = r"/proc/pressure/(io|cpu|memory)\b"
 _ALL = r"\bcat /proc/pressure/\*\s*$"
-_EPOCH = r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$"
 _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
 
 @dataclass
 class _Sample:
     line: Line
-    epoch: float | None
+    clock: Clock | None
     averages: dict[str, float] = field(default_factory=dict)
     totals: dict[str, float] = field(default_factory=dict)
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    hint = re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
+    hint = None if re.search(_GROUP, source) else re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
     resource = {"mem": "memory"}.get(hint[1].lower(), hint[1].lower()) if hint else ""
     printed: list[str] = []  # by one command, in this order; each begins with `some`
     state = ""
     samples: list[_Sample] = []
-    epoch: float | None = None
+    clock: Clock | None = None
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        heading, alone = re.search(_HEADING, line.text), re.match(_EPOCH, line.text)
+        heading, alone = re.search(_HEADING, line.text), _clock.parse_line(line.text)
         if match := re.match(_LINE, line.text):
-            epoch = float(match["epoch"]) if match["epoch"] else epoch
+            clock = _clock.parse_line(match["clock"]) if match["clock"] else clock
             before, state = state, match["_state"]
             used = at + 1
             if printed and state == "some":
@@ -69,14 +76,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             resource = match["resource"] or resource
             if not resource:
                 return None
-            _take(samples, line, epoch, resource)
+            _take(samples, line, clock, resource)
         elif heading and len(line.text) < 300:
             named = re.findall(_PATH, line.text)
-            resource, printed = heading[1] or heading[2], named if len(named) > 1 else []
+            resource, printed = next(filter(None, heading.groups())), named if len(named) > 1 else []
         elif re.search(_ALL, line.text):
             printed = ["cpu", "io", "memory"]
         elif alone:
-            epoch = float(alone[1])
+            clock = alone
         elif line.text.strip():
             break
         elif not samples and at:
@@ -87,13 +94,13 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     return ContextBlock(used, tables=(table,), layout="pressure")
 
 
-def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str) -> None:
+def _take(samples: list[_Sample], line: Line, clock: Clock | None, resource: str) -> None:
     """Add a line's halves to the open sample, or to a new one where it has them already."""
     for half in re.finditer(_AVERAGES, line.text):
         key = f"{resource}_{half['state']}"
-        is_open = samples and samples[-1].epoch == epoch and key not in samples[-1].totals
+        is_open = samples and samples[-1].clock == clock and key not in samples[-1].totals
         if not is_open:
-            samples.append(_Sample(line, epoch))
+            samples.append(_Sample(line, clock))
         last = samples[-1]
         last.totals[key] = float(half["total"] or "nan")
         for span, group in (("10s", "a10"), ("60s", "a60"), ("300s", "a300")):
@@ -102,29 +109,29 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
 
 
 def _table(samples: Sequence[_Sample], source: str) -> Table:
-    """A row per sample; `time` is in UTC where epochs were given, unknown otherwise."""
-    epochs = np.array([np.nan if s.epoch is None else s.epoch for s in samples], dtype=np.float64)
+    """A row per sample; `time` is unknown where no clock has a date."""
+    ends = ends_of([sample.clock for sample in samples], None, "mdy")
+    lengths = np.diff(ends.seconds, prepend=np.nan)
     front = front_columns(
         source,
         [sample.line.number for sample in samples],
         "",
-        Times.of(epochs, is_moment=bool((~np.isnan(epochs)).any())),
-        np.diff(epochs, prepend=np.nan),
+        Times.of(ends.seconds if ends.is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
+        lengths,
         report=np.arange(len(samples)),
     )
-    return Table.of_columns(front | columns_of(list(_rows(samples))), len(samples))
+    return Table.of_columns(front | columns_of(list(_rows(samples, lengths))), len(samples))
 
 
-def _rows(samples: Sequence[_Sample]) -> Iterator[dict[str, float]]:
+def _rows(samples: Sequence[_Sample], lengths: Floats) -> Iterator[dict[str, float]]:
     """Each sample's values with the share of its interval; the first of a series has none."""
     before: _Sample | None = None
-    for sample in samples:
+    for sample, length in zip(samples, lengths.tolist(), strict=True):
         row = dict(sample.averages)
-        has_clock = before and before.epoch is not None and sample.epoch is not None
-        if before and has_clock and (length := (sample.epoch or 0) - (before.epoch or 0)) > 0:
+        if before and length > 0:
             for key, total in sample.totals.items():
                 change = total - before.totals.get(key, float("nan"))
-                # epochs are whole seconds: a share above 100 is their rounding, below 0 a reboot
+                # clocks show whole seconds: a share above 100 is their rounding, below 0 a reboot
                 row[f"{key}_pct"] = min(change / 1e4 / length, 100.0) if change >= 0 else float("nan")
         yield row
         before = sample
@@ -140,7 +147,7 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(
         r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
-        r"|/proc/pressure/\*\s*$"
+        rf"|/proc/pressure/(?:io|cpu|memory){_IN_A_LOOP}$|/proc/pressure/\*\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,

@@ -41,7 +41,7 @@ _ATTRIBUTES = {
     r"Reallocated_Sector_C(?:oun)?t": "reallocated_sectors",
     r"(?:Current|Total)_Pending_Sectors?": "pending_sectors",
     r"Offline_Uncorrectable": "uncorrectable_sectors",
-    r"Reported_Uncorrect|Uncorrectable_Error_C(?:oun)?t": "uncorrected_errors",
+    r"Reported_Uncorrect|Uncorrectable_Error_C(?:oun|n)?t": "uncorrected_errors",
     r"(?:UDMA_|SATA_)?CRC_Error_Count": "crc_errors",
     r"Temperature_Celsius|Drive_Temperature|Airflow_Temperature_Cel": "temperature_c",
 }

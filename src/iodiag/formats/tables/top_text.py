@@ -20,7 +20,7 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.raw_columns.sar import combine_long_cpu
 from iodiag.formats.text.clean.lines import Piece
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
-from iodiag.table.table import Table
+from iodiag.table.table import Bools, Ints, Table
 
 _EXAMPLE = """\
 %Cpu(s):  3.0 us,  1.0 sy,  0.0 ni, 48.0 id, 48.0 wa,  0.0 hi,  0.0 si,  0.0 st
@@ -168,16 +168,33 @@ def layout(words: tuple[str, ...]) -> Layout | None:
 
 
 def _of_cpus(tables: dict[str, Table]) -> dict[str, Table]:
-    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`."""
+    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`.
+
+    Where a loop starts top for each screen, all are first ones: averages since boot do not move.
+    """
     cpu = combine_long_cpu(tables["cpu"])
     segment, report = (np.asarray(cpu[name], dtype=np.int64) for name in ("segment", "report"))
     first = np.full(int(segment.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, segment, report)
-    is_first = report == first[segment]
+    is_first = (report == first[segment]) | _is_still(cpu, segment)
     lengths = np.where(is_first, np.nan, cpu.floats("interval_s"))
     return {"cpu": cpu.with_columns(since_boot=is_first, may_be_sample=is_first, interval_s=lengths)}
 
 
+def _is_still(cpu: Table, segment: Ints) -> Bools:
+    """Whether the shares of all screens of a run are those of the one above, on a host that is not idle."""
+    shares = np.column_stack([cpu.floats(name) for name in cpu.names if name.endswith("_pct")])
+    is_same = (np.abs(np.diff(shares, axis=0)) <= _STEP).all(axis=1) & (segment[1:] == segment[:-1])
+    is_busy = cpu.floats("idle_pct") < _IDLE if "idle_pct" in cpu else np.zeros(len(segment), np.bool_)
+    screens, still = np.bincount(segment), np.bincount(segment[1:], weights=is_same, minlength=1)
+    is_run = (still == screens - 1) & (screens >= _FEWEST_SCREENS)
+    result: Bools = is_run[segment] & is_busy
+    return result
+
+
+_STEP = 0.11  # of a share as it is printed
+_IDLE = 98.0
+_FEWEST_SCREENS = 4
 _REMARK = (
     "the CPU shares of top's first screen are taken as averages since boot, which procps before 3.3 printed "
     "there; newer ones measure a moment. top -b -n 2 shows a sample"

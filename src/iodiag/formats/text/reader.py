@@ -21,7 +21,7 @@ from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without
 from iodiag.formats.text.rows.repaired_rows import last_line
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
+from iodiag.formats.text.structure.foreign_tools import most_telling, refusal, unread_note
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
@@ -79,14 +79,14 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     """What was read, but not for certain or not whole."""
     numbers = found.text.numbers
     for tool, index in found.foreign.items():
-        yield ParseNote(found.name, int(numbers[index]), f"this is {tool}: it is not read")
+        yield ParseNote(found.name, int(numbers[index]), unread_note(tool))
     for index in found.elided:
         yield ParseNote(
             found.name, int(numbers[index]), "rows are left out here: the time between is in none"
         )
     for rows in all_rows:
-        last, width = int(rows.lines[-1]), len(rows.layout.columns) + (rows.layout.key is not None)
-        if last == last_line(found) and 1 < len(found.text.words(last)) < width:
+        last = int(rows.lines[-1])
+        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(found.text.words(last)) > 1:
             remark = "this line is cut off: it is read as far as it goes"
             yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])
         block = found.blocks[int(rows.block[0])]

@@ -12,6 +12,7 @@ from datetime import UTC, timezone, tzinfo
 from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
+from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES
 from iodiag.model.finding import Finding
 from iodiag.model.report import Report, Series
 from iodiag.report import wording
@@ -403,20 +404,7 @@ def _median(values: Iterable[float]) -> float:
     return statistics.median(known) if known else math.nan
 
 
-_TOLD = (
-    *ROUND_TRIPS,
-    "ios_per_s",
-    "reads_per_s",
-    "writes_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "await_ms",
-    "read_await_ms",
-    "write_await_ms",
-    "queue_depth",
-    "util_pct",
-    *_HOST_COLUMNS,
-)
+_TOLD = (*ROUND_TRIPS, *RATES, *KB_BY_WAY, *LATENCIES, "queue_depth", "util_pct", *_HOST_COLUMNS)
 
 
 def _told(finding: Finding, shown: Sequence[Series]) -> str:

@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose latency stepped up."""
     slower = _slower_than_since_boot(view, limits)
     if len(slower) >= 2:
-        yield _of_averages(view, slower)
+        yield _of_averages(slower)
     for series in view.devices:
         if len(slower) >= 2 and series.name in slower:
             continue
@@ -146,7 +146,7 @@ def _slower(series: DeviceSeries, old: Table, way: str, limits: Limits) -> Value
     return values | {"ratio": now / before, "total": total, "old": old_total, "at_once": at_once}
 
 
-def _of_averages(view: View, slower: Mapping[str, Slower]) -> Finding:
+def _of_averages(slower: Mapping[str, Slower]) -> Finding:
     """One finding of all devices that are slower than on average since boot at the same time."""
     most = max(slower.values(), key=lambda one: one.values["ratio"])
     text = "{device}: {way}s of {size:.0f} kB take {now:ms}, and {before:ms} on average since boot, at "

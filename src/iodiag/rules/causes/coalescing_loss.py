@@ -24,7 +24,7 @@ from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table, stacked
 
@@ -135,18 +135,13 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
     counted = (part.arriving * weighted.seconds_or_one(part.rows).sum() for part in (before, after))
     points = 2 + (min(counted) >= SURE) + bool(series.rotational)
     sure = grading.confidence(points, at_most="medium")
-    settings: tuple[Evidence, ...] = ()
-    if series.device is not None and series.device.scheduler:
-        origin = series.device.provenance.get("scheduler", "")
-        told: Values = {"origin": origin, "scheduler": series.device.scheduler}
-        settings = (cite(None, "{origin} says that the scheduler is {scheduler}", told, weighs="context"),)
     rows = stacked([before.rows, after.rows])
     return RULE.finding(
         severity="warning" if sure != "low" and series.rotational else "notice",
         confidence=sure,
         **grading.device_fields(after.rows, series.name),
         summary=say(_SUMMARY, values),
-        evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values), *settings),
+        evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values)),
         refutes=("a change of the work from sequential to random at that time",),
         cannot_know=("where on the disk the requests lie: whether they were neighbours is not recorded",),
     )

@@ -1,9 +1,11 @@
 """Cache flushes are slow.
 
-What it detects: a mean flush latency of 5 ms and more (possible), 10 ms and more (likely), over at
-least 50 flushes at one a second or more; fewer, from 10 on, where one is under way 80 % of the time. And,
-from one flush on, five seconds and more in which a busy device completes nothing, with a flush under way for
-half of that time: work stands still until the cache is written.
+What it detects: a mean flush latency of 5 ms and more (possible), 10 ms and more (likely), over at least 50
+flushes at one a second or more; fewer, from 10 on, where one is under way 80 % of the time. Shorter ones, of
+a millisecond and more, where one is under way half of the time: however quick the writes look, whoever needs
+them on the medium waits for these. And, from one flush on, five seconds and more in which a busy device
+completes nothing, with a flush under way for half of that time: work stands still until the cache is
+written.
 
 Why it matters: each fsync, and with it each durable commit, takes at least one flush.
 
@@ -24,12 +26,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.host.who_waits import does_nobody_wait
+from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import SERVICE
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -48,6 +51,11 @@ class Slow(NamedTuple):
     severity: Severity
     confidence: Confidence
     busy: CpuShares | None
+
+    @property
+    def stalled(self) -> float:
+        """Share of the time, in %, in which a flush is under way."""
+        return min(100.0, self.rate * self.wait / 10)
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -137,13 +145,22 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     total = float((rows.floats("flushes_per_s") * weighted.lengths(rows)).sum())
     # flushes of a device follow each other: with one always under way, few of them fill the time
     is_always = rate * wait >= 10 * limits.always and total >= limits.fewest
-    if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):
+    fills = total * wait / 10 >= limits.most * weighted.lengths(series.samples).sum()
+    is_slow = wait >= limits.possible_ms or (fills and wait >= SERVICE["nvme"].usual_ms)
+    if not (rate >= limits.rate and is_slow and (total >= limits.flushes or is_always)):
         return None
-    points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
+    points = (
+        1
+        + 2 * (wait >= limits.likely_ms or fills)
+        + (wait >= limits.slow_ms)
+        + (total >= 10 * limits.flushes)
+    )
     sure = confidence(points, at_most="high" if is_sustained(rows) else "medium")
     cpu = cpu_shares(view.cpu_at(rows))
     is_free = cpu is None or cpu.available >= limits.available
-    harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free
+    is_waited = fills and not (is_wait_unknown(view, rows) or does_nobody_wait(view, rows))
+    harms = is_waited or (wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled)
+    harms = harms and sure != "low" and is_free
     severity: Severity = "warning" if harms else "notice"
     return Slow(series, rows, rate, wait, total, severity, sure, None if is_free else cpu)
 
@@ -153,13 +170,17 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
     values: Values = {
         "device": worst.series.name,
         "await": worst.wait,
-        "others": f" and {len(group) - 1} more" if len(group) > 1 else "",
+        "others": f" and {group[1].series.name if len(group) == 2 else f'{len(group) - 1} more'}"
+        if len(group) > 1
+        else "",
+        "stalled": worst.stalled,
     }
+    text = "A cache flush of {device}{others} takes {await} ms; one is under way {stalled:.0f} % of the time."
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
         **device_fields(worst.rows, *(found.series.name for found in group)),
-        summary=say("A cache flush of {device}{others} takes {await} ms.", values),
+        summary=say(text, values),
         evidence=tuple(item for found in group[:6] for item in _of(found)),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),
         cannot_know=("percentiles, and whether anybody waits: a background writer flushes just the same",),
@@ -172,7 +193,7 @@ def _of(found: Slow) -> Iterator[Evidence]:
         "rate": found.rate,
         "await": found.wait,
         "total": found.total,
-        "stalled": min(100.0, found.rate * found.wait / 10),
+        "stalled": found.stalled,
     }
     text = (
         "{device}: {rate} flushes/s at {await} ms each, {total:.0f} in all; one is in flight {stalled:.0f} % "
@@ -214,6 +235,7 @@ RULE = Rule(
         "available": Threshold(
             10, "%", "idle and iowait below which nobody seems to wait", "judgement: the CPU is the limit"
         ),
+        "most": Threshold(50, "%", "time in flush that makes quicker ones tell", "half of the time is lost"),
         "always": Threshold(80, "%", "time in flush that makes few of them tell", "commits queue then"),
         "fewest": Threshold(10, "flushes", "flushes that tell then", "the mean of ten is good to a third"),
         "still": Threshold(5, "s", "shortest standstill", "as hung-io has it"),

@@ -1,14 +1,15 @@
 """Throughput is held down by asking for one thing at a time.
 
-What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it
-is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
-sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
-Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
-that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Or, on
-such a device that is never idle, more than one in flight and two at most for most of the time, in small
-requests that take a tick of the kernel and no longer than they may: random arrivals from many callers would
-leave it idle at times. Three and more disks at rates half a per cent apart are told as the set that one task
-uses.
+What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it is,
+so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
+sample is enough. Slow requests that keep it busy nearly all the time are a warning, writes since each waits
+for the last, others where they take longer than the class explains or, if small, a task is seen to wait as
+long. Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at
+rates that differ by a tenth and a latency that is usual: so many callers each wait for their own request.
+Or, on such a device that is never idle, more than one in flight and two at most for most of the time, in
+small requests that take a tick of the kernel and no longer than they may: random arrivals from many callers
+would leave it idle at times. Three and more disks at rates half a per cent apart are told as the set that
+one task uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -32,7 +33,7 @@ from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import asker
-from iodiag.analysis.host.who_waits import blocked
+from iodiag.analysis.host.who_waits import blocked, do_several_wait, does_nobody_wait
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
@@ -82,7 +83,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _of_callers(series, few, _FEW)
         elif level is None and doubtful:
             text = _CONTRADICTED if any(map(contradicts, doubtful)) else _OVERCOUNTED
-            yield RULE.undetermined(text + _asked(view, series), series.name)
+            yield RULE.undetermined(text, series.name)
         elif level is None and series.is_untimed:
             yield RULE.undetermined(UNTIMED, series.name)
         elif level is None and (reason := _looks_alone(series, limits)):
@@ -151,12 +152,6 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
 
 _OVERCOUNTED = "its counter of the queue tells of far more requests in flight than rate times latency does"
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
-
-
-def _asked(view: View, series: DeviceSeries) -> str:
-    """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
-    fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
-    return f"; {fact.word('process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
@@ -339,7 +334,7 @@ def _finding(
         "samples": len(series.samples),
     }
     often = in_samples(len(series.samples))
-    is_cost = _is_slow_writer(series, level, limits) or _holds_host(view, level, limits)
+    is_cost = _is_waited_for(view, series, level, witnesses, limits) or _holds_host(view, level, limits)
     return RULE.finding(
         severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
@@ -376,13 +371,25 @@ _STATE = (
 )
 
 
-def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
-    """Whether the latency of each write is the limit of the work, most of the time."""
-    return (
-        level.direction == "writes"
-        and level.util >= limits.full_util / 100
-        and level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
-        and 2 * len(level.rows) >= len(series.loaded)
+def _is_waited_for(
+    view: View, series: DeviceSeries, level: Level, witnesses: Sequence[Evidence], limits: Limits
+) -> bool:
+    """Whether the latency of each request is the limit of somebody's work, most of the time.
+
+    Quick or large reads may be a stream's. Others are waited for where a task is seen to wait nearly always,
+    or where they take longer than the class of the device explains and it is not seen that nobody waits.
+    """
+    is_slow = level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
+    if not is_slow or level.util < limits.full_util / 100 or 2 * len(level.rows) < len(series.loaded):
+        return False
+    if level.direction == "writes":
+        return True
+    is_late = level.latency_ms > CALM * usual_ms(series, level.size_kb, level.rate)
+    counted = blocked(view, level.rows)
+    tasks = [counted[1]] if counted else [float(item.values.get("waiters", 0)) for item in witnesses]
+    is_watched = max(tasks, default=0.0) >= limits.waits or do_several_wait(view, level.rows)
+    return (is_watched and level.size_kb <= limits.small) or (
+        is_late and not does_nobody_wait(view, level.rows)
     )
 
 
@@ -456,9 +463,10 @@ RULE = Rule(
         "slow_write": Threshold(
             4,
             "ms",
-            "latency of a write, without its transfer, that bounds the work",
-            "half a turn at 7,200 rpm; a write cache answers in less",
+            "latency of a write or a lone read, without its transfer, that bounds the work",
+            "half a turn at 7,200 rpm; a write cache, or readahead, answers in less",
         ),
+        "waits": Threshold(0.8, "tasks", "blocked on average that are one nearly always", "as least_depth"),
         "least_requests": Threshold(
             50, "requests", "counted for medium confidence", "a mean of 50 is known to 14 %"
         ),

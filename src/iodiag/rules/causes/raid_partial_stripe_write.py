@@ -256,7 +256,7 @@ def _unseen(view: View, known: Sequence[Array], limits: Limits) -> Iterator[Find
         found = page_traffic(rows)
         if found is not None:
             count += 1
-            yield _of_members(devices, array, rows, found, account if told else None)
+            yield _of_members(devices, array, rows, found)
     if not count and told and account is not None and not any(array.is_seen for array in known):
         yield _of_host(account, limits)
 
@@ -284,7 +284,6 @@ def _of_members(
     array: Array | None,
     rows: Sequence[Table],
     found: PageTraffic,
-    account: HostAccount | None,
 ) -> Finding:
     names = tuple(device.name for device in devices)
     values: Values = {
@@ -304,12 +303,8 @@ def _of_members(
         points += 2
     else:
         evidence.append(cite(None, _UNSTATED, values, weighs="against"))
-    if account is not None:
-        evidence.append(_totals(account))
-        points += 2
-    is_told = array is not None or account is not None
     return RULE.finding(
-        confidence=grading.confidence(points, at_most="medium" if is_told else "low"),
+        confidence=grading.confidence(points, at_most="low" if array is None else "medium"),
         severity="notice",
         **grading.device_fields(rows[0], *names),
         summary=say(_MEMBERS, values),

@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     found = _ceiling(busy, limits)
     if isinstance(found, Ceiling):
-        yield _finding(found, limits)
+        yield _finding(found)
         return
     joined = slowed_by_sharing(busy, limits.alone)
     if joined is not None:
@@ -87,7 +87,7 @@ def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | str:
     return counted if isinstance(counted, str) or counted.depth_low >= limits.queued else ""
 
 
-def _finding(found: Ceiling, limits: Limits) -> Finding:
+def _finding(found: Ceiling) -> Finding:
     is_bytes = found.column == "kb_per_s"
     moved = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_bytes else "complete {total:.0f} requests/s"
     values: Values = {

@@ -47,6 +47,7 @@ from typing import Any
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.topmost_devices import relatives
 from iodiag.analysis.host.process_of_device import longest_wait, longest_wait_s, writer
 from iodiag.analysis.host.who_waits import (
@@ -100,12 +101,12 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import whole_disk_names
-from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Mask, Table
+from iodiag.table.table import Mask, Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -177,10 +178,8 @@ def _finding(
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = in_order(loads)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = (
-        "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
-    )
-    sure = confidence(_points(view, lead, limits), at_most=longest)
+    is_long = is_compared or is_sustained(longest_contiguous(series, rows))
+    sure = confidence(_points(view, lead, limits), at_most="high" if is_long else "medium")
     whole, pages = _rows_of_state(series, rows, limits), tuple(_pages(rows))
     counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
     counts["slowest"] = _slowest_ms(rows, lead.said.direction)
@@ -192,6 +191,7 @@ def _finding(
     severity = _severity(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
+    calmer = tuple(_calmer_disks(view, series, rows))
     fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead, is_written_back=bool(pages))}
     return RULE.finding(
         **fields | named,
@@ -199,7 +199,7 @@ def _finding(
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in (*pages, *iowaits[:1]))
+        + "".join(f"; {item.text}" for item in (*calmer, *pages, *iowaits[:1]))
         + ".",
         confirm=(*_WHO_WRITES * bool(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -211,6 +211,7 @@ def _finding(
             *parallelism(series, lead),
             *above,
             *disks_below(lead),
+            *calmer,
             *iowaits,
             *waiters(view, lead),
             *pages,
@@ -224,6 +225,32 @@ def _finding(
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _calmer_disks(view: View, series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """That each of the disks like it that are used serves a third of its requests at most, and is calm."""
+    rate, like = (
+        weighted.mean(rows, "ios_per_s"),
+        [s for s in disks_of(view) if class_of(s) == class_of(series)],
+    )
+    if series.name not in [s.name for s in like]:
+        return
+    others = [part for s in like if s is not series and len(part := s.samples[same_reports(s.samples, rows)])]
+    pairs = [(weighted.mean(part, "ios_per_s"), weighted.mean(part, "util_pct")) for part in others]
+    used = [pair for pair in pairs if pair[0] >= IDLE_IOS_PER_S]
+    if len(used) < LEAST_OTHERS:
+        return
+    values: Values = {"rate": rate, "others": len(used)}
+    values["most"], values["most_util"] = map(max, zip(*used, strict=True))
+    if HOT * float(values["most"]) <= rate and float(values["most_util"]) < CALM_UTIL:
+        text = "it serves {rate:.0f} requests/s, each of {others} other disks at most {most:.0f}, at most "
+        text += "{most_util:.0f} % busy: the load is not spread over them"
+        yield cite(stacked(others), text, values)
+
+
+LEAST_OTHERS, HOT, CALM_UTIL = 3, 3.0, 50.0
+"""How many other disks make it one of a set, times what each of them serves that is not spread, and a busy
+share, in %, that leaves room for as much again."""
 
 
 def _of_writes(

@@ -1,14 +1,14 @@
 """The CPUs have no time left, and it is not I/O that takes it.
 
-What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
-is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
-on the mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most
-samples is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves;
-so is a stretch of three samples of fewer, with more than eight tasks where CPUs are not counted.
-One CPU that spends 95 % of its time in interrupts, in half of the samples, is told, however idle the others;
-so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where
-the CPUs' time is not shown: a load average of two and more for each CPU, as many tasks that want to run in
-three samples, and none in five and more that is blocked on I/O.
+What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample is
+enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
+mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most samples
+is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves; so is a
+stretch of three samples of fewer, with more than eight tasks where CPUs are not counted. One CPU that spends
+90 % of its time in interrupts, in half of the samples, is told, however idle the others, and is a note if it
+is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of the samples while
+nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU, as
+many tasks that want to run in three samples, and none in five and more that is blocked on I/O.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -73,6 +73,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(reason)
         elif full := _of_interrupts(view, limits):
             yield full
+        elif found := _of_one_cpu(view, limits):
+            yield found
         elif one := _one_full(view, cpu, limits):
             yield RULE.undetermined(one)
         elif "cpu" in view.average_only:
@@ -138,17 +140,13 @@ _SEVERAL = 5
 
 def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     """That one CPU spends all its time in interrupts, most of the time, while the others have time left."""
-    shares = fullest_cpu(view)
-    if shares is None or "cpu" in view.average_only:
+    shares = None if "cpu" in view.average_only else fullest_cpu(view)
+    if shares is None:
         return None
-    rows = shares[(shares.floats("full") >= limits.full) & (shares.floats("interrupts") >= limits.full)]
+    rows = shares[shares.floats("interrupts") >= limits.interrupts]
     if not len(rows) or 2 * len(rows) < len(shares):
         return None
-    numbers = {int(number) for number in rows.floats("number")}
-    is_one = len(numbers) == 1 and min(numbers) >= 0
-    values: Values = {"which": f"CPU {min(numbers)}" if is_one else "One CPU at a time"}
-    values |= {name: weighted.mean(rows, name, "cpu") for name in ("full", "interrupts", "busy")}
-    values |= {"count": len(rows), "samples": len(shares)}
+    values = _of_cpu(rows, len(shares))
     text = "{which} spends {interrupts:.0f} % of its time in interrupts, {full:.0f} % in the kernel, while "
     text += f"all CPUs together are {{busy:.0f}} % busy, {in_samples(len(shares))}"
     return RULE.finding(
@@ -165,6 +163,40 @@ def _of_interrupts(view: View, limits: Limits) -> Finding | None:
             "Spread it: irqbalance, more queues of the device (ethtool -L), receive packet steering.",
         ),
         confirm=("mpstat -P ALL 1 10", "cat /proc/interrupts /proc/softirqs"),
+    )
+
+
+def _of_cpu(rows: Table, samples: int) -> Values:
+    """What sentences say of the fullest CPU in some of the samples."""
+    numbers = {int(number) for number in rows.floats("number")}
+    is_one = len(numbers) == 1 and min(numbers) >= 0
+    values: Values = {"which": f"CPU {min(numbers)}" if is_one else "One CPU at a time"}
+    values |= {name: weighted.mean(rows, name, "cpu") for name in ("full", "interrupts", "busy")}
+    return values | {"count": len(rows), "samples": samples}
+
+
+def _of_one_cpu(view: View, limits: Limits) -> Finding | None:
+    """That one CPU has no time left, most of the time, while the others have; whatever it does."""
+    shares = None if "cpu" in view.average_only else fullest_cpu(view, by="work_pct")
+    if shares is None:
+        return None
+    rows = shares[(shares.floats("full") >= limits.full) & (shares.floats("busy") < limits.system)]
+    if not len(rows) or 2 * len(rows) < len(shares):
+        return None
+    values = _of_cpu(rows, len(shares))
+    text = "{which} is {full:.0f} % busy, while all CPUs together are {busy:.0f} % busy, "
+    text += in_samples(len(shares))
+    return RULE.finding(
+        severity="notice",
+        confidence="high" if len(rows) >= limits.samples else "medium",
+        **time_fields(rows, of_host=True),
+        title="One CPU is full",
+        summary=say(f"{text}: work of one thread goes no faster than that CPU.", values),
+        evidence=(cite(rows, text, values, worst="full"),),
+        refutes=("a program that polls by design",),
+        cannot_know=("which thread it is, and whether anybody waits for it: top -H tells",),
+        remedy=("See which thread runs there (top -H, pidstat -ut 1 10): more threads, or less work.",),
+        confirm=("top -H -b -n 1 | head -20", "pidstat -ut 1 10"),
     )
 
 
@@ -392,7 +424,8 @@ RULE = Rule(
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "system": Threshold(50, "%", "system time that is most of the work", "judgement: half of all time"),
         "soft": Threshold(30, "%", "soft interrupts of all CPUs", "judgement: a third of all that is done"),
-        "full": Threshold(95, "%", "of one CPU in interrupts that is all of it", "the usual alarm"),
+        "full": Threshold(95, "%", "of one CPU that is all of it", "the usual alarm"),
+        "interrupts": Threshold(90, "%", "of one CPU in interrupts", "hardly any is left for programs"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
         "moment": Threshold(10, "%", "share of samples below which it is a note", "judgement"),

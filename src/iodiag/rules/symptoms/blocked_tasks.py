@@ -92,7 +92,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting", "queue"), "samples": len(queue)}
         yield RULE.undetermined(say(text, values))
-    elif is_direct and len(rows) and _is_moment(view, rows, len(queue), limits):
+    elif is_direct and len(rows) and _is_moment(rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
         yield RULE.undetermined(say(text, values))
@@ -110,7 +110,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
 
 
-def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
+def _is_moment(rows: Table, samples: int, limits: Limits) -> bool:
     """Whether no more tasks than any host has waiting now and then do so, in few of the samples."""
     is_seldom = len(rows) <= limits.moment / 100 * samples
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks

@@ -157,7 +157,7 @@ def _of_one(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: L
         **device_fields(rows, series.name, *below),
         title="One request alone takes longer than on a healthy device",
         summary=say(f"{text}.", values),
-        evidence=tuple(_evidence(series, rows, values)),
+        evidence=tuple(_evidence(rows, values)),
         confirm=(
             "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
             # a few requests are no sign of a sick disk
@@ -368,7 +368,7 @@ def _finding(
             values | {"kind": virtual_kind(series)},
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
-        evidence=(*_evidence(series, rows, values), *reported(view, named)),
+        evidence=(*_evidence(rows, values), *reported(view, named)),
         confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
@@ -483,7 +483,7 @@ def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[
         }
 
 
-def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
+def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{direction}{of} took {latency:ms}, at {rate}/s{made} {depth} in flight"
     yield cite(rows, text, values, worst="latency_ms")
     text = "one alone{of} takes a healthy device (of class: {class}) at most {slowest:ms}"

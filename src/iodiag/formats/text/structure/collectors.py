@@ -51,7 +51,8 @@ def collector_of(line: str, name: str) -> Collector | None:
         return Collector(host, {})
     if match := _OSWATCHER.fullmatch(line):
         return Collector(
-            match["host"] or host, {"vmstat": 1.0, "iostat": 1.0 if match["is_black_box"] else 3.0}
+            match["host"] or host,
+            {"vmstat": 1.0, "iostat": 1.0 if match["is_black_box"] else 3.0, "top": 1.0},
         )
     return None
 

@@ -79,6 +79,12 @@ _OF_LINUX = frozenset(
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
+_LISTINGS = frozenset(
+    (
+        *("ps", "lsof", "slabtop", "netstat", "ss", "docker stats", "nfsstat", "ceph osd df"),
+        *("zpool list", "zpool status", "zfs list"),
+    )
+)
 _BINARY = (
     (re.compile(rb"\xef\xbe\xed\xfe"), "a file of atop"),
     (re.compile(rb"\0\0\0.\x50\x05\x26[\x01-\x03]", re.DOTALL), "an archive of PCP"),
@@ -102,6 +108,11 @@ def foreign_tool(line: str, words: Sequence[str]) -> str | None:
         if tool := next((tool for needed, tool in _HEADERS if needed <= known), None):
             return tool
     return next((tool for pattern, tool in _LINES if pattern.match(line)), None)
+
+
+def unread_note(tool: str) -> str:
+    """The note on such a tool in a capture: where it takes samples, these may show what no other does."""
+    return f"this is {tool}: {'it is' if tool in _LISTINGS else 'its samples are'} not read"
 
 
 def binary_refusal(head: bytes) -> str:

@@ -88,7 +88,8 @@ class Seconds(NamedTuple):
 def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str) -> Seconds:
     """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
 
-    `midnight` is that of the day on which the segment of each begins, NaN where it is not known.
+    It is of the day of the last one above it with a date (`date; top -b -d 5`). `midnight` is that of the
+    day on which the segment of each begins, NaN where it is not known.
     """
     table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
     epoch, day, seconds, offset = table[shown.at].T
@@ -100,10 +101,16 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
     undated = np.flatnonzero(~is_dated & (shown.at >= 0))
-    for run in runs(segment[undated]):
+    dated = np.flatnonzero(~np.isnan(day))
+    begin = np.searchsorted(segment, segment[undated])
+    above = np.append(-1, dated)[np.searchsorted(dated, undated)]
+    for run in runs(np.maximum(above, begin)):
         here = undated[run]
-        base = midnight[here[0]]
-        local[here] = _clock.unroll_midnight(seconds[here]) + (0.0 if np.isnan(base) else base)
+        is_below = above[run.start] >= begin[run.start]
+        first = above[run.start] if is_below else here[0]
+        base = day[first] if is_below else midnight[first]
+        whole = _clock.unroll_midnight(np.append(seconds[first], seconds[here]))[1:]
+        local[here] = whole + (0.0 if np.isnan(base) else base)
         is_dated[here] = not np.isnan(base)
     return Seconds(local, offset, is_dated)
 
@@ -216,13 +223,13 @@ def may_be_since_boot(
     time or more, when its totals are those of a few minutes, and it need not when its numbers are like
     those that follow. An interval that a command or the other reports tell of is believed sooner than one
     that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began, only if
-    its load is that of the other reports as well.
+    chance hardly makes it, or if its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
     if not np.isnan(_clock.grid_interval(first)):
         return False
     is_believed = is_alone(groups) or not is_announced
-    length = stated or _clock.grid_interval(_rates(groups, is_first=False))
+    length = stated or _likely_grid(groups)
     if is_believed and not np.isnan(length):
         sectors = [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
         counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
@@ -238,19 +245,41 @@ def may_be_since_boot(
             return False
     if not np.isnan(length) and not is_alone(groups):
         chance = _chance_on_grid(groups, length)
-        if chance < _RARELY if is_believed else chance < _BY_LUCK and _has_their_load(groups):
+        is_proven = chance < (_RARELY if is_believed else _SELDOM)
+        if is_proven or (not is_believed and chance < _BY_LUCK and _has_their_load(groups)):
             return False
     if any((rows.numbers[rows.report == 0][:, list(rows.util_at)] >= _ALL_THE_TIME).any() for rows in groups):
         return False
     return not (_totals_span(groups) <= _FEW_MINUTES) and not _is_like_the_others(groups)
 
 
+def _likely_grid(groups: Sequence[RowGroup]) -> float:
+    """The interval that the rates of the other reports betray, or those of all reports; NaN for neither."""
+    found = _others_grid(groups)
+    every = np.concatenate([_rates(groups, is_first) for is_first in (True, False)])
+    return _clock.grid_interval(every) if np.isnan(found) else found
+
+
+def _others_grid(groups: Sequence[RowGroup]) -> float:
+    """The interval that the rates of all reports but the first betray; NaN where nothing is proven."""
+    later = _rates(groups, is_first=False)
+    found = _clock.grid_interval(later)
+    # each sample may be some hundredths longer than the others
+    return _clock.usual_grid(later, _reports_of_rates(groups)) if np.isnan(found) else found
+
+
 def _chance_on_grid(groups: Sequence[RowGroup], length: float) -> float:
     """How likely an average has rates of events on the grid of a length as the first report has; 1 if off it.
 
     The rates of one row are of counters of their own, equal or not; those of several rows may be the same.
-    Sectors of large requests are, too; those of small ones follow from the number of requests.
+    Sectors of large requests are, too; those of small ones follow from the number of requests. A sample may
+    be some hundredths longer.
     """
+    chances = [_chance_on(groups, length), *(_chance_on(groups, length + more) for more in _clock.JITTER)]
+    return min(chances[0], len(chances) * min(chances[1:]))
+
+
+def _chance_on(groups: Sequence[RowGroup], length: float) -> float:
     most = 0
     for rows in (rows for rows in groups if rows.rates_at):
         first = rows.numbers[rows.report == 0]
@@ -290,10 +319,8 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     if any(len(reports) == 1 and reports[0] == 0 for reports in rounded):
         return True
     later = _rates(groups, is_first=False)
-    usual = _clock.grid_interval(later)
+    usual = _others_grid(groups)
     is_single = _later(groups) < 2
-    if np.isnan(usual):  # each sample may be some hundredths longer than the others
-        usual = _clock.usual_grid(later, _reports_of_rates(groups))
     if np.isnan(usual) or (is_single and len(np.unique(later[later > 0])) < _FEWEST_OF_ONE):
         return False
     first = np.unique(_rates(groups, is_first=True))

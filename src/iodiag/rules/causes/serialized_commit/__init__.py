@@ -104,7 +104,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         evidence=(
             *(item for chain in judgement.chains[:4] for item in _of_chain(chain)),
             *_of_carrier(carrier),
-            *_of_host(judgement, values),
+            *_of_host(judgement),
             *_outside(judgement, limits),
         ),
         remedy=(*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy),
@@ -215,7 +215,7 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
+def _of_host(judgement: Judgement) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
