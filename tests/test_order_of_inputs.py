@@ -51,7 +51,7 @@ def test_a_folder_and_an_archive_in_any_order_say_the_same(case, tmp_path):
 
 def told(report: dict[str, Any]) -> Any:
     """What a report says, without the addresses of its inputs."""
-    outcomes = [{**outcome, "reason": ""} for outcome in report["outcomes"]]
+    outcomes = [{**outcome, "reason": "", "parts": ()} for outcome in report["outcomes"]]
     findings = [(one["rule"], one["severity"], one["confidence"]) for one in report["findings"]]
     return report["verdict"], report["headline"], findings, outcomes
 

@@ -13,15 +13,9 @@ from iodiag.cli._common import one_line, read_inputs, user_errors, write_whole
 from iodiag.cli._names import anonymize_options, call_names
 from iodiag.cli._options import table_options
 from iodiag.errors import ConfigError
-from iodiag.model.topology import device_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
-
-    from iodiag.model.capture import Capture
-    from iodiag.table.table import Table
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -64,13 +58,11 @@ def convert(
             f"-o {output}: the ending picks no format; use .csv, .jsonl or .parquet, or give --format"
         )
     captures = read_inputs(inputs, strict, columns, quiet)
-    from iodiag.api import join
-    from iodiag.hosts.counters import add_paired
-    from iodiag.judging.options import zone
+    from iodiag.judging.options import Options
+    from iodiag.judging.run import selected
 
-    whole = join(captures, zone(options["tz"]))
-    add_paired(whole, options["interval"])
-    devices = _spellings(whole, options["devices"])
+    chosen_rows = {name: options[name] for name in ("devices", "since", "until", "tz", "interval")}
+    whole = selected(captures, Options(**chosen_rows))
     if names := call_names():
         from iodiag.anonymize.rewriting import anonymous_captures
 
@@ -81,32 +73,13 @@ def convert(
     if table is None or table not in tables:
         said = f"there is no table {table!r}" if table else "there are several tables"
         raise ConfigError(f"{said}; give --table with one of {', '.join(tables) or '(none)'}")
-    from iodiag.table.table import Table
-
-    data = _encode(_selected(Table.of(tables[table]), devices, options).frame, chosen)
+    data = _encode(tables[table], chosen)
     if output:
         write_whole(Path(output), data)
     elif chosen == "csv" and sys.stdout.isatty():
         click.echo("\n".join(map(one_line, data.decode().split("\n"))), nl=False)
     else:
         sys.stdout.buffer.write(data)
-
-
-def _spellings(capture: Capture, devices: Iterable[str]) -> set[str]:
-    """All names of the devices asked for."""
-    wanted = {name for device in devices for name in device_names(device)}
-    known = [device for name in devices if (device := capture.topology.find(name))]
-    return wanted | {name for device in known for name in (device.name, *device.aliases)}
-
-
-def _selected(rows: Table, devices: set[str], options: dict[str, Any]) -> Table:
-    """The rows of the devices and the time asked for, with the sample length that they lack."""
-    from iodiag.analysis.view.make_views import Selection, select
-    from iodiag.judging.options import bound
-
-    since, until = (bound(options[name], name) for name in ("since", "until"))
-    rows = select(rows, Selection(since=since, until=until, interval_s=options["interval"]))
-    return rows[rows["device"].isin(devices)] if devices and "device" in rows else rows
 
 
 def _encode(frame: pd.DataFrame, chosen: str) -> bytes:

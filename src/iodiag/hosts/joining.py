@@ -49,13 +49,14 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     return whole
 
 
-def _rank(capture: Capture) -> tuple[bool, list[str], list[str]]:
-    """Where a capture stands among others: exact counters before rounded text, then by format and name.
+def _rank(capture: Capture) -> tuple[bool, int, list[str], list[str]]:
+    """Where a capture stands among others: exact before rounded, then what lists more devices, format, name.
 
     Of two that say different things of the same, and equally much, the first is believed.
     """
     is_text = any(source.pos_unit == "line" for source in capture.sources.values())
-    return is_text, sorted({section.format for section in capture.sections}), list(capture.sources)
+    formats = sorted({section.format for section in capture.sections})
+    return is_text, -len(capture.topology.devices), formats, list(capture.sources)
 
 
 def _once(captures: Iterable[Capture]) -> Iterator[Capture]:

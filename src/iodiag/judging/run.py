@@ -29,6 +29,7 @@ from iodiag.model.report import (
     UnparsedLine,
 )
 from iodiag.model.rule import Rule
+from iodiag.model.topology import device_names
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -60,6 +61,24 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
         interval_s=options.interval,
     )
     return joined, views(joined, selection)
+
+
+def selected(captures: Iterable[Capture], options: Options) -> Capture:
+    """Captures as one, of its samples the rows of the devices and of the time asked for."""
+    from iodiag.analysis.view.make_views import Selection, select
+
+    joined = join(captures, zone(options.tz))
+    add_paired(joined, options.interval)
+    since, until = bound(options.since, "since"), bound(options.until, "until")
+    selection = Selection(since=since, until=until, interval_s=options.interval)
+    wanted = {spelling for name in options.devices for spelling in device_names(name)}
+    for device in filter(None, map(joined.topology.find, options.devices)):
+        wanted |= {device.name, *device.aliases}
+    for family, rows in list(joined.tables.each()):
+        of_time = select(rows, selection)
+        is_of_devices = wanted and "device" in of_time
+        joined.tables[family] = of_time[of_time["device"].isin(wanted)] if is_of_devices else of_time
+    return joined
 
 
 def check_selected(capture: Capture, hosts: Sequence[View], options: Options) -> None:

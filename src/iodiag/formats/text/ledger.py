@@ -190,8 +190,10 @@ def _is_rest_of_row(words: Sequence[str], names: Collection[str]) -> bool:
     figures = sum(map(is_figure, values))
     if item and item[0] in names and figures >= _FEWEST_FIGURES:
         return True
-    is_named = any(word in names or is_kernel_name(word) for word in item)
-    return is_named and (2 * figures > len(values) or bool(clock and not values))
+    is_kernels = any(map(is_kernel_name, item))
+    if clock and not values:
+        return is_kernels
+    return (is_kernels or any(word in names for word in item)) and 2 * figures > len(values)
 
 
 def _clocked(found: Walk) -> list[int]:
