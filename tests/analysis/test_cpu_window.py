@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from iodiag.analysis.host.who_waits import blocked
 from views import view_of
+from writers.captures import iostat, vmstat
+from writers.loads import load
 
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          {:.2f}    0.00    1.04    2.84    0.00   {:.2f}\n\n"  # noqa: E501
 DISK = (
@@ -37,3 +40,14 @@ def test_a_cpu_line_is_of_the_devices_below_it(text: str, users: list[float] | N
     view = view_of(text)
     found = view.cpu_at(view.devices[0].samples)
     assert (None if found is None else found.floats("user_pct").tolist()) == users
+
+
+def test_runs_of_one_tool_below_those_of_another_are_paired_in_order():
+    runs = [vmstat([{"b": blocked + n} for n in range(3)]) for blocked in (20, 4)]
+    runs += [iostat([{"sda": load(rate, 2)}] * 2) for rate in (100, 300)]
+    names = ("1a. vmstat", "1b. vmstat", "2a. iostat", "2b. iostat")
+    view = view_of("\n".join(f"{name}\n\n{run}" for name, run in zip(names, runs, strict=True)))
+    rows = view.devices[0].samples
+    parts = [rows[rows.floats("ios_per_s") == rate] for rate in (100, 300)]
+    # the first row of vmstat is of now, and no task waits in it
+    assert [blocked(view, part)[1] for part in (*parts, rows)] == [15.75, 3.75, 9.75]

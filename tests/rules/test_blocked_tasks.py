@@ -646,3 +646,16 @@ def test_the_load_average_is_told_where_nothing_else_counts_tasks(report_of):
     assert any("159.47" in item.text for item in finding.evidence)
     assert finding.confirm[0].startswith("ps -eo state")
     assert "load average" not in only(report_of(LOADED, vmstat([{"b": 9, "wa": 95}] * 4))).summary
+
+
+def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(report_of):
+    many = [{"b": 90 + n, "wa": 80, "bi": 120_000} for n in range(6)]
+    few = [{"b": 30 + n, "wa": 20, "bi": 500_000} for n in range(6)]
+    text = f"First run:\n{vmstat(many)}\nSecond run:\n{vmstat(few)}"
+    finding = only(report_of(text, rules=[RULE]))
+    assert "92.5 in the first run, 32.5 in the second" in finding.summary
+    assert not any("the more tasks wait" in item.text for item in finding.evidence)
+    # of one run it is
+    finding = only(report_of(vmstat([*many, *few]), rules=[RULE]))
+    assert any("the more tasks wait" in item.text for item in finding.evidence)
+    assert "first run" not in finding.summary

@@ -53,6 +53,12 @@ def test_what_is_no_loss_says_how_it_merges(report_of, later):
     assert "merge, into" in outcome(report).reason
 
 
+@pytest.mark.parametrize(("share", "words"), [(0.37, "37.0 % in a sample"), (0.03, "hardly anything merges")])
+def test_a_third_of_the_writes_that_merge_is_told(report_of, share, words):
+    report = report_of(iostat([writes(0.0)] * 6 + [writes(share)] * 4), rules=[RULE])
+    assert words in outcome(report).reason
+
+
 def test_a_gain_is_no_loss(report_of):
     assert not findings(report_of(iostat([writes(0.1)] * 20 + [writes(0.98)] * 20), rules=[RULE]))
 

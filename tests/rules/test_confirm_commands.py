@@ -176,3 +176,11 @@ def test_a_volume_of_a_pool_is_no_disk(report_of):
     (finding,) = report.findings
     assert "zpool iostat -vly 1 10" in finding.confirm
     assert not any("smartctl" in text for text in (*finding.confirm, *finding.remedy))
+
+
+def test_a_name_that_is_printed_with_its_folder_has_it_once(report_of):
+    (finding,) = [
+        f for f in report_of(iostat([{"/dev/sdb": STUCK}] * 4)).findings if f.rule == "extreme-latency"
+    ]
+    assert "smartctl -x /dev/sdb" in finding.confirm
+    assert not any("/dev//dev" in command for command in finding.confirm)

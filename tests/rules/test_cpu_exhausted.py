@@ -151,6 +151,8 @@ def test_one_full_cpu_is_told_however_idle_the_others(report_of, last, told, cal
         assert told in finding.summary
         assert told in report.headline.replace("cPU", "CPU")
         assert finding.severity == ("warning" if "interrupts" in told else "notice")
+        # the kernel's share holds that of interrupts: two numbers would read as 198 %
+        assert "in the kernel" not in finding.summary
 
 
 def soft(share, iowait=0.0, system=20.0, samples=3):
@@ -306,3 +308,15 @@ def test_the_calm_before_does_not_outvote_a_stretch_in_the_kernel(report_of, row
     if is_told:
         assert "in 4 of 10 samples" in only(report).summary
         assert "No trouble is visible" not in report.headline
+
+
+@pytest.mark.parametrize(
+    ("runs", "is_told"), [("First run:\n{0}\nSecond run:\n{1}", True), ("{0}{1}", False)]
+)
+def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of, runs, is_told):
+    rows = [vmstat([row] * count) for row, count in ((WAITING, 9), (OUT, 5))]
+    finding = only(report_of(runs.format(*rows), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if finding:
+        assert finding.severity == "notice"
+        assert finding.title.endswith("samples of one run")

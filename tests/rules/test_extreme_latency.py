@@ -106,6 +106,13 @@ def test_one_direction_is_enough(report_of):
     assert "2.5 s for writes" in finding.summary
 
 
+@pytest.mark.parametrize(("late", "severity"), [(2, "critical"), (1, "warning")])
+def test_samples_without_requests_do_not_outvote_those_that_hang(report_of, late, severity):
+    hung = load(1, 2000, size=8, reads=0, depth=2.0, util=100.0)
+    samples = [load(4, 20, size=8, reads=0), *[hung] * late, *[load(0, 0, util=0.0)] * 6]
+    assert found(report_of, samples, device="rbd1").severity == severity
+
+
 def test_one_sample_of_many_is_told_as_such(report_of):
     finding = found(report_of, [*[load(100, 5, size=4)] * 17, STUCK], HDD)
     assert "in 1 of 18 samples" in finding.summary
@@ -545,3 +552,14 @@ def test_a_trickle_is_excused_where_it_is_a_disk_and_seen_that_nobody_waits(repo
 def test_a_limit_is_not_exceeded_by_what_the_printed_queue_is_rounded(report_of, depth, is_told):
     row = {"r/s": 1.26, "rkB/s": 26.78, "r_await": 322.5, "aqu-sz": depth, "%util": 5.2}
     assert bool(only(report_of(iostat([{"dm-2": row}], step=600), rules=[RULE]))) == is_told
+
+
+@pytest.mark.parametrize(
+    ("name", "spins"), [("sda", True), ("nvme0n1", False), ("rbd4", False), ("vda", False)]
+)
+@pytest.mark.parametrize(("util", "sure"), [(100.0, "high"), (147.0, "medium")])
+def test_what_cannot_be_true_or_cannot_spin_is_not_relied_on(report_of, name, spins, util, sure):
+    row = {"w/s": 21, "wkB/s": 2688, "w_await": 2500, "aqu-sz": 52.5, "%util": util}
+    (finding,) = [f for f in report_of(iostat([{name: row}] * 2)).findings if f.rule == "extreme-latency"]
+    assert finding.confidence == sure
+    assert ("spun down" in finding.refutes[0]) == spins

@@ -53,6 +53,53 @@ def test_the_first_screen_of_top_may_be_a_sample(report_of, screens):
     assert ("Only" in finding.summary) == (screens == 1)
 
 
+OLD_DISK = """\
+Linux 5.4.0 (db1) \t11/20/26 \t_x86_64_\t(1 CPU)
+
+Device   r/s  rkB/s  w/s  wkB/s  r_await  w_await  aqu-sz  %util
+vda  0.41  11.27  1.93  30.21  3.31  9.62  0.02  {util}
+
+"""
+OLD_CPU = "$ iostat -c\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n     {}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_sample"),
+    [
+        (OLD_DISK.format(util="0.40"), True),  # no task waited for a device that hardly worked
+        (OLD_DISK.format(util="81.40"), False),
+        (OLD_CPU.format("2.10 0.00 1.20 0.31 0.00 96.39"), True),
+        (OLD_CPU.format("3.90 0.00 1.10 74.30 0.00 20.70"), False),
+    ],
+    ids=["idle disk", "busy disk", "other shares", "like shares"],
+)
+def test_averages_of_other_tools_prove_that_top_shows_a_sample(report_of, beside, is_sample):
+    screen = SCREEN.format(second=0, user=3.0, idle=13.0).replace(" 9.0 wa", "82.0 wa")
+    report = report_of(screen + "\n" + beside, rules=[RULE])
+    titles = [f.title for f in report.findings if "since boot" in f.summary]
+    assert any("screen of top" in title for title in titles) is not is_sample
+    # what is told of one tool is not told of the other
+    assert all("iostat" not in " ".join(f.remedy) for f in report.findings if "top" in f.title)
+
+
+def test_a_threefold_difference_is_told_of_two_reports_and_a_small_one_is_not(report_of):
+    head = "Device r/s rkB/s w/s wkB/s r_await w_await aqu-sz %util\n"
+    rows = ("130.47 1141.93 371.29 4020.51", "101.00 997.00 4.00 20.00", "103.00 981.00 9.00 40.00")
+    text = "".join(f"{head}sda {row} 2.00 3.00 0.10 4.00\n\n" for row in rows)
+    finding = only(report_of(f"$ iostat -x 1\n{text}", rules=[RULE]))
+    assert finding.severity == "info"
+    said = " ".join(item.text for item in finding.evidence)
+    assert "371.3 requests/s since boot, 4 to 9 in the 2 reports after it" in said
+    assert "130" not in said
+
+
+def test_reports_of_unknown_length_are_not_judged(report_of):
+    head = "Device r/s rkB/s w/s wkB/s r_await w_await aqu-sz %util\n"
+    rows = ("3.41 90.20 1.37 20.51", "4.00 92.00 1.00 20.00", "5.00 99.00 2.00 22.00")
+    report = report_of("".join(f"{head}sda {row} 2.00 3.00 0.10 4.00\n\n" for row in rows), rules=[RULE])
+    assert [outcome.status for outcome in report.outcomes] == ["undetermined"]
+
+
 def test_mpstat_of_old_shows_the_shares_of_top_and_averages(report_of):
     text = "12:00:01 CPU %user %nice %sys %iowait %irq %soft %steal %idle\n12:00:01 all 3.0 0.0 1.0 9.0 0.0 1.0 0.0 86.0\n"  # noqa: E501
     banner = "Linux 2.6.18 (db1) \t11/20/26\n\n"

@@ -73,3 +73,12 @@ def test_samples_of_several_lengths_are_told_by_the_shortest_and_the_longest(rep
     assert finding.summary == "Samples are 600 to 1,200 s long: bursts within them do not show."
     (even,) = found(report_of(text, rules=[RULE]))
     assert even.summary == "Samples are 600 s long: bursts within them do not show."
+
+
+def test_the_depth_of_the_worst_sample_is_not_told_of_all(report_of):
+    rows = [{"sda": sar_row(375, wait, 50)} for wait in (500, 800, 4000)]
+    (finding,) = found(report_of(sar_d(rows, step=600), rules=[RULE]))
+    # 375/s that take 800 ms are 300 in flight, at 50 % busy 600 while busy; the worst is 3,000
+    assert "600.0 in flight while it is busy, not 300" in finding.summary
+    assert "in the median sample; up to 3,000.0" in finding.summary
+    assert finding.evidence[0].values["busy_rate"] == pytest.approx(750)

@@ -38,6 +38,14 @@ def test_one_request_that_the_whole_host_waits_for_is_a_cost(run, iowait, idle, 
     assert finding.severity == severity
 
 
+@pytest.mark.parametrize(("iowait", "idle", "severity"), [(84.8, 0.0, "warning"), (60.0, 0.0, "notice")])
+def test_so_is_one_whose_busy_time_is_all_that_the_host_waits(run, iowait, idle, severity):
+    cpu = {"%iowait": iowait, "%idle": idle, "%user": 100 - iowait - idle}
+    row = load(1150, 0.73, size=5, reads=0, util=84.0)
+    (finding,) = found(run(iostat([{"vda": row}] * 3, cpu, cpus=1)))
+    assert finding.severity == severity
+
+
 def test_somebody_who_waits_makes_it_surer(run):
     text = iostat([{"sda": load(120, 8, util=95)}] * 20)
     (finding,) = found(run(text, vmstat([{"b": 1, "wa": 45}] * 20)))

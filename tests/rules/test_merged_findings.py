@@ -145,6 +145,38 @@ def test_a_volume_alone_is_held_against_no_medium_by_its_writes(report_of):
     assert not any("network volume" in item.text for item in finding.evidence)
 
 
+MIRROR = "NAME TYPE\n" + "".join(f"nvme{n}n1 disk\n`-md0 raid10\n" for n in range(4))
+
+
+def stalled(writes, wait, util=100.0):
+    return {
+        "r/s": 14,
+        "rkB/s": 1800,
+        "r_await": 0.7,
+        "w/s": writes,
+        "wkB/s": 128 * writes,
+        "w_await": wait,
+        "aqu-sz": writes * wait / 1000,
+        "%util": util,
+    }
+
+
+@pytest.mark.parametrize(
+    ("last", "is_one"),
+    [((16, 780), True), ((16, 260), False), ((0, 0), False)],
+    ids=["alike", "apart", "one is well"],
+)
+def test_members_of_one_array_that_all_stall_are_one_trouble(report_of, last, is_one):
+    """Their writes take 0.8 to 1.3 s at 4 to 21/s in the same report, while reads take 0.7 ms."""
+    members = [(4, 1290), (21, 1180), (19, 830), last]
+    sample = {"md0": {"w/s": 30, "wkB/s": 3840}} | {
+        f"nvme{n}n1": stalled(*member) for n, member in enumerate(members)
+    }
+    found = [f for f in report_of(iostat([sample]), MIRROR).findings if f.rule == "extreme-latency"]
+    assert (len(found) == 1) == is_one
+    assert ("all members of one array: look at what they share" in found[0].summary) == is_one
+
+
 def test_a_twin_just_below_the_longest_queue_is_as_full(report_of):
     writes = {"size": 8, "reads": 0.0, "util": 100}
     sample = {"sdb": load(20_000, 6.7, **writes), "sdc": load(20_000, 6.2, **writes)}

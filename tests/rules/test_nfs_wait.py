@@ -102,7 +102,7 @@ def test_operations_that_are_sent_again_are_the_network(report_of):
         ([CALM] * 5 + [(300.0, 15.0, 15.2)] * 5, "clear"),
         ([CALM] * 5 + [(20.0, 60.0, 60.2, 0, 1024.0)] * 5, "clear"),
         ([(0.5, 300.0, 300.0)] * 5, "undetermined"),
-        ([(60.0, 95.0, 96.0)] * 5, "undetermined"),
+        ([(30.0, 95.0, 96.0)] * 5, "undetermined"),
         ([(60.0, 3.0, 3.2, 2)] + [CALM] * 5, "clear"),
         ([], None),
     ],
@@ -215,3 +215,27 @@ def test_operations_of_a_connection_are_not_told_of_one_of_its_mounts(report_of)
     assert "/data since its mount: 9.00 operations/s" in headline
     shared = report_of(text + "\n" + text.replace("/data", "/logs"))
     assert "its connection, which 2 mounts share, 9.00 operations/s" in shared.headline
+
+
+@pytest.mark.parametrize(
+    ("sample", "is_told"),
+    [
+        ((2000.0, 5.0, 5.1), True),
+        ((2000.0, 5.0, 6.0), False),
+        ((2000.0, 5.0, 5.1, 1), False),
+        ((300.0, 5.0, 5.1), False),
+    ],
+    ids=["at the server", "on the client as well", "sent again", "one or two at a time"],
+)
+def test_a_load_that_is_all_at_the_server_says_how_much_of_it_is(report_of, sample, is_told):
+    """2,000 reads/s of 5.1 ms are 10.2 under way, of which 10 are between the request and the answer."""
+    found = [f for f in report_of(nfsiostat([sample] * 4), rules=[RULE]).findings if f.severity == "info"]
+    assert bool(found) == is_told
+    if is_told:
+        assert "10.2 operations of NFS mount /data are under way on average, 10.0 of them" in found[0].summary
+        assert found[0].confidence == "high"
+
+
+def test_a_rate_of_one_in_40_seconds_is_not_told_as_none(report_of):
+    finding = only(report_of(since_the_mount(0.025, 13.0, 480.0), rules=[RULE]))
+    assert finding.evidence[0].text.startswith("0.025 writes/s: 480 ms each")

@@ -277,3 +277,13 @@ def test_legs_that_lvm_names_need_no_level(report_of):
     (finding,) = findings(report_of(iostat([sample] * 20), tree, rules=[RULE]))
     assert (finding.confidence, finding.devices) == ("medium", ("vg-data",))
     assert any("but no level" in item.text for item in finding.evidence)
+
+
+def test_no_share_of_what_is_written_exceeds_all_of_it(report_of):
+    """On four disks RAID6 reads one page or three for one changed: 2 kB more per kB are 67 to 200 %."""
+    leg = row(40, 56, 160, 224, 3, 30)
+    report = report_of(iostat([sample(row(0, 80, 0, 320, 8, 60), leg)] * 20), mdstat("raid6"), rules=[RULE])
+    (finding,) = findings(report)
+    assert values(finding)["by_reads"] > 150
+    assert any(" to 100 % judging by read traffic" in item.text for item in finding.evidence)
+    assert not any("00 % judging" in item.text.replace("to 100 %", "") for item in finding.evidence)

@@ -279,3 +279,14 @@ def test_a_check_is_known_by_the_size_of_its_reads_before_they_merge(report_of, 
     assert (finding.severity, finding.confidence) == (severity, "medium")
     assert "102,700 and 102,200 kB/s" in finding.summary
     assert any("pieces of 64.2 kB" in item.text for item in finding.evidence)
+
+
+def test_a_check_that_only_totals_tell_has_no_unknown_size(report_of):
+    """The plain report counts no reads apart: it shows no size of theirs."""
+    rows = (
+        "sda 61 4640 520 27225618 3049042\nsdb 61 4641 520 27225877 3048876\nmd2 62 9.8 495 57878 2903053\n"
+    )
+    text = f"Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n{rows}"
+    (finding,) = [f for f in report_of(text, rules=[RULE]).findings if f.rule == RULE]
+    assert "alike, for which no array was asked" in finding.summary
+    assert not any("unknown" in item.text for item in finding.evidence)

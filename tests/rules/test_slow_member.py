@@ -462,3 +462,11 @@ def test_buffered_writes_that_come_in_batches_make_a_line_of_any_length(report_o
         for name, wait in zip(("sdb", "sdc", "sdd", "sda"), (20, 20, 20, 52), strict=True)
     }
     assert bool(findings(report_of(iostat([rows], step=3), rules=[RULE]))) == is_told
+
+
+@pytest.mark.parametrize(
+    ("waits", "said"), [((7, 10, 60, 18), "10 ms in the median (7 to 18)"), ((12, 12, 60, 13), "12 ms at")]
+)
+def test_a_peer_that_a_reader_looks_up_is_within_what_is_said_of_them(report_of, waits, said):
+    (finding,) = findings(report_of(iostat(run(waits)), TREE.format(level="raid0"), rules=[RULE]))
+    assert said in finding.summary

@@ -88,3 +88,19 @@ def test_a_report_that_lacks_a_layer_is_not_summed(report_of, last, ratio):
 def test_disks_alone_in_all_reports_make_no_sum(report_of):
     samples = [DISKS] * 3 + [dict.fromkeys(DISKS, row(0.0)) | {"md0": row(1.0)}]
     assert not findings(report_of(iostat(samples), MIRROR, rules=[RULE]))
+
+
+def test_arrays_that_are_small_beside_a_check_are_no_part_of_a_sum(report_of):
+    """Half of what the disks write is asked of md2, whose members nothing states; a check reads the rest."""
+    disk = {"r/s": 40.0, "rkB/s": 2500.0, "w/s": 10.0, "wkB/s": 260.0}
+    sample = {"sda": disk, "sda1": disk, "sdb": disk, "sdb1": disk}
+    report = report_of(iostat([sample | {"md2": row(240.0), "md1": row(7.0)}] * 5), rules=[RULE])
+    assert not report.findings
+    assert [(o.status, o.devices) for o in report.outcomes] == [("undetermined", ("md2", "md1"))]
+
+
+def test_a_layer_of_next_to_nothing_that_nothing_places_is_not_added(report_of):
+    sample = {"sda": row(800.0), "sda1": row(800.0), "dm-7": row(2.0)}
+    (finding,) = findings(report_of(iostat([sample] * 5), rules=[RULE]))
+    assert finding.devices == ("sda",)
+    assert finding.evidence[0].values["tops"] == pytest.approx(800)

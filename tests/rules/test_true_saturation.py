@@ -961,6 +961,19 @@ def test_reads_in_line_behind_quick_writes_are_not_cleared(run, wait, util, stat
 
 
 @pytest.mark.parametrize(
+    ("beside", "largest", "severity"),
+    [(0.8, 128, "notice"), (6.0, 128, "warning"), (0.8, 16, "warning")],
+    ids=["reads that nothing hurts", "reads that wait", "nothing shows how large requests are"],
+)
+def test_writes_of_all_that_a_device_takes_at_once_are_made_of_many(run, beside, largest, severity):
+    """A flush of the page cache on NVMe, whose requests are no larger than 128 kB, as its reads show."""
+    flush = load(12_000, 7.5, size=124, reads=0, util=100) | {"r/s": 12.0, "rkB/s": 48.0, "r_await": beside}
+    rows = [flush, load(2000, 0.1, size=largest, util=90)]
+    (finding,) = found(run(iostat([{"nvme0n1": row} for row in rows])))
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
     ("rate", "others", "is_told"), [(35, 4, True), (35, 2, False), (70, 4, False), (2, 4, False)]
 )
 def test_the_one_disk_that_takes_most_of_the_load_is_said_to(report_of, rate, others, is_told):

@@ -170,3 +170,12 @@ def test_equal_devices_are_one_finding(run):
 def test_util_alone_clears_nothing(report_of, row, told):
     for rule in (RULE, "true-saturation", "approaching-saturation"):
         assert status(report_of(iostat([{"sda": row}] * 20), rules=[rule]), "sda") == {told}
+
+
+@pytest.mark.parametrize(
+    ("wait", "few"), [(0.95, "one thing at a time"), (1.4, "one or two things at a time")]
+)
+def test_a_client_that_has_two_requests_at_times_is_not_said_to_have_one(run, wait, few):
+    row = load(1000, wait) | {"%util": 94.0}
+    (finding,) = found(run(iostat([{"sda": row}] * 20), lsblk(("sda", False))))
+    assert few in finding.summary

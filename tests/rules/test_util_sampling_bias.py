@@ -105,3 +105,37 @@ def test_columns_that_the_kernel_does_not_keep_clear_nothing(report_of):
     (outcome,) = report_of(iostat([{"md3": row}] * 3), rules=[RULE]).outcomes
     assert (outcome.status, outcome.devices) == ("undetermined", ("md3",))
     assert "neither latency nor busy time" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("utils", "step", "is_told"),
+    [
+        ((9.2, 9.0), 1, True),
+        ((9.2, 9.0, 100.0, 100.0), 1, True),
+        ((9.2,), 1, False),
+        ((100.0, 9.0, 60.0, 9.0), 1, False),
+        ((9.2, 9.0), 10, False),
+        ((40.0, 35.0), 1, False),
+    ],
+    ids=[
+        "a queue",
+        "for a while",
+        "one sample",
+        "a backlog that ends",
+        "ten seconds",
+        "as long as it was busy",
+    ],
+)
+def test_a_queue_that_outlasts_the_busy_time_refutes_util(report_of, utils, step, is_told):
+    """A device is busy while it holds a request: none can wait for longer than that."""
+    slow = load(500, 500, size=8, reads=0)
+    report = report_of(iostat([{"sda": slow | {"%util": util}} for util in utils], step=step))
+    told = [f for f in report.findings if f.rule == RULE and "take 500 ms each" in f.summary]
+    assert bool(told) is is_told
+    page = report.to_markdown(full=True)
+    assert ("%util is printed as 9 %" in page) is is_told
+    if is_told:
+        assert "bursts shorter than a sample" not in page
+        (full,) = (f for f in report.findings if f.rule == "true-saturation")
+        assert full.severity == "warning"
+        assert "never idle by how long they wait" in full.summary

@@ -214,3 +214,15 @@ def test_a_cache_that_fills_and_drains_is_told_without_disks(report_of, changes,
 def test_it_heads_what_says_that_tasks_are_blocked(report_of):
     report = report_of(drained())
     assert report.headline.endswith("with iowait at 93 % and hardly any read.")
+
+
+@pytest.mark.parametrize(
+    ("reads", "title"),
+    [(0.0, "Writes come in floods"), (50.0, "Floods of writeback make others wait")],
+    ids=["nothing else", "reads beside them"],
+)
+def test_floods_beside_nothing_else_are_not_said_to_make_others_wait(report_of, reads, title):
+    calm, flood = (row | {"r/s": reads, "rkB/s": 16 * reads} for row in (CALM, FLOOD))
+    rows = ([{"sda": calm | {"w/s": 30.0}}] * 14 + [{"sda": flood}] * 2) * 3
+    finding = only(report_of(iostat(rows), rules=[RULE]))
+    assert (finding.severity, finding.title) == ("info", title)

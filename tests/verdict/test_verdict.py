@@ -619,7 +619,7 @@ SEEKS = {"r/s": 70.0, "w/s": 80.0, "rkB/s": 950.0, "wkB/s": 1080.0, "r_await": 3
             SEEKS | {"aqu-sz": 5.5, "%util": 99.8},
             1,
             {},
-            "never idle at 150 small requests/s, with 6.7 ms of busy time",
+            "never idle at 150 requests/s of 14 kB, with 6.7 ms of busy time",
         ),
         (load(4500, 120, size=5, reads=0, util=39.0), 600, {}, "a mean over 600 s, busy for 39 % of them"),
         (load(19000, 3.9, size=14), 1, {"sdb": load(10000, 0.4, size=14)}, "sdb beside it takes 0.4 ms"),
@@ -994,7 +994,12 @@ RUN_DISK = (
 
 @pytest.mark.parametrize(
     ("changes", "is_bounded"),
-    [({}, True), ({"util": 60.0}, False), ({"iowait": 22.0, "idle": 0.0}, False), ({"wait": 90.0}, False)],
+    [
+        ({}, True),
+        ({"util": 60.0}, False),
+        ({"iowait": 22.0, "idle": 0.0}, False),
+        ({"wait": 90.0}, False),
+    ],
     ids=["little", "busy", "iowait", "slow"],
 )
 def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
@@ -1159,6 +1164,60 @@ def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out(
     headline = report_of(text).headline
     assert "627.1 writes/s of 18.5 kB" in headline
     assert "iostat -xyt 1 60" in headline
+
+
+OLD_X = "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n"
+LINUX = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+
+
+@pytest.mark.parametrize(("wait", "is_calm"), [("2.10", True), ("61.3", False)])
+def test_averages_since_boot_of_a_calm_host_say_so_and_what_they_cannot_show(wait, is_calm):
+    row = f"sda 3.41 60.37 {wait} 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
+    said = report_of(LINUX + OLD_X + row).headline
+    assert ("on average nothing is slow" in said and "a moment they cannot show" in said) is is_calm
+
+
+@pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
+def test_totals_tell_over_how_long_nothing_was_slow_on_average(iowait, is_calm):
+    cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 2.41 21.50 55.20 5263200 13512960\n"
+    said = report_of(LINUX + cpu.format(iowait) + table).headline
+    assert ("on average over 68 h nothing is slow (sda: 2.41 requests/s" in said) is is_calm
+
+
+def test_of_averages_the_layer_is_told_that_holds_what_its_disks_do_not_and_a_copy_is_named():
+    rows = (
+        "sda 128.75 61286.40 2.41 476.00 11.29 583.68 18.57 51.70 0.52 28.43\n"
+        "sdb 8.90 481.28 4.47 54.10 132.39 61153.28 2.57 461.90 0.38 31.36\n"
+    )
+    said = report_of(
+        LINUX + OLD_X + rows + "dm-0 21.31 194.56 14.68 9.10 38.93 153.60 101.98 3.90 4.28 3.31\n"
+    )
+    assert "(dm-0: " in said.headline
+    assert "what sda read and sdb write is as much, 60 MB/s: a copy" in said.headline
+    assert "(sdb: " not in said.headline
+
+
+def test_a_guess_of_averages_is_named_as_one():
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = (
+        "sda 60.68 2323.10 250.42 13612809201 1524521472\nsdb 60.65 2323.15 250.39 13612938949 1524438386\n"
+    )
+    said = report_of(LINUX + table + rows + "md2 62.39 4.94 247.75 28939449 1451526880\n")
+    assert said.verdict.state == "unknown"
+    assert "Possibly: sdb and sda read" in said.headline
+
+
+@pytest.mark.parametrize(("util", "is_told"), [("61.60", True), ("9.61", False)])
+def test_a_host_that_is_busier_at_other_times_is_healthy_now(util, is_told):
+    rows = (
+        "130.47 1141.93 2.10 371.29 4020.51 2.20 0.30 " + util,
+        *["11.00 97.00 2.00 4.00 20.00 2.00 0.03 5.00"] * 2,
+    )
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    report = report_of(f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}sda {row}\n\n" for row in rows))
+    assert report.verdict.state == "healthy"
+    assert ("busier at other times (sda: 62 % on average since boot, 5 %" in report.headline) is is_told
 
 
 # streams, and copies from one set of disks to another
@@ -1401,6 +1460,43 @@ def test_slow_reads_of_an_unknown_disk_are_a_cost_where_a_task_is_seen_to_wait(r
     assert (found.state, found.severity) == told
 
 
+@pytest.mark.parametrize(
+    ("count", "iowait", "severity"), [(3, 50.0, "warning"), (2, 50.0, None), (3, 10.0, None)]
+)
+def test_a_late_disk_that_is_never_idle_is_a_cost_where_idle_cpus_wait(count, iowait, severity):
+    cpu = {"%iowait": iowait, "%idle": 90 - iowait, "%user": 10.0}
+    row = load(100, 22, size=100, reads=0.1, util=99.2)
+    report = report_of(iostat([{"sda": row}] * count, cpu), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == ("open", severity)
+    assert ("iowait is" in report.headline) == (iowait >= 15)
+    assert "100 requests/s of 100 kB, with 9.9 ms of busy time" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("latency", "count", "told"),
+    [(450, 2, ("open", "warning")), (450, 1, ("unknown", None)), (60, 2, ("unknown", None))],
+)
+def test_what_is_late_on_any_class_is_open_though_it_is_said_to_be_idle(latency, count, told):
+    cpu = {"%iowait": 3.0, "%idle": 96.0, "%user": 1.0}
+    row = load(600, latency, size=8, reads=0, util=9.0)
+    report = report_of(iostat([{"sda": row}] * count, cpu, cpus=64), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == told
+    assert ("far longer than on any class" in report.headline) == (told[0] == "open")
+
+
+@pytest.mark.parametrize(("rate", "severity"), [(1000, "notice"), (70, None)])
+def test_a_stream_at_what_a_device_gives_is_a_notice(rate, severity):
+    row = load(rate, 12.5 if rate == 1000 else 20, size=512, util=99.0)
+    report = report_of(iostat([{"sdc": row}] * 4, {"%iowait": 45.0, "%idle": 54.0}), rules=["svctm-misread"])
+    assert (report.verdict.state, report.verdict.severity) == ("open", severity)
+
+
+def test_a_class_that_seeks_is_no_measure_of_many_small_requests():
+    row = load(3300, 1.55, size=15, reads=0, util=89.0)
+    headline = report_of(iostat([{"sda": row}] * 4), rules=["svctm-misread"]).headline
+    assert "alone such a request takes flash 1.57 ms" in headline
+
+
 @pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
 def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
     text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])
@@ -1433,7 +1529,11 @@ def test_a_task_that_always_waits_is_no_health_however_many_cpus_are_idle(iowait
     text = iostat([ONE_WRITER], {"%iowait": iowait, "%idle": 99.8 - iowait}, cpus=cpus or 2)
     report = report_of(text if cpus else text.replace(" (2 CPU)", "").replace("\t(2 CPU)", ""))
     assert report.verdict.state == state
-    told = f"on {cpus} CPUs: on average 1 task waits for I/O" if cpus else "that of a task that always waits"
+    told = (
+        f"on {cpus} CPUs: on average 1 task waits for I/O"
+        if cpus
+        else "as of one task that always waits if the host has"
+    )
     assert (told in report.headline) is (state == "unknown")
 
 
@@ -1515,6 +1615,79 @@ def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
     )
     assert f"{load.split(',')[0]} tasks run or wait by the load average" in verdict.headline
     assert asks in verdict.headline
+
+
+# what is replicated to another node
+
+_REPLICATED = (
+    "mail role:Primary suspended:no\n"
+    "  volume:0 minor:3 disk:UpToDate\n"
+    "      written:88012 upper-pending:{upper} lower-pending:{lower} blocked:no\n"
+    "  node-b connection:Connected role:Secondary congested:no\n"
+    "    volume:0 replication:Established peer-disk:UpToDate\n"
+    "        received:0 sent:88012 out-of-sync:0 pending:{peer} unacked:0\n\n"
+)
+QUICK = iostat([{"sda": load(400, 0.2, size=8, reads=0, util=8)}] * 5, cpu=IDLE_CPU)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "peer", "state", "says"),
+    [
+        (
+            3,
+            0,
+            3,
+            "open",
+            "drbd3 holds 3 requests of its users, 0 at its own disk and 3 sent to the other node",
+        ),
+        (3, 3, 0, "unknown", "drbd3 stands on a disk of the other node, too"),
+        (0, 0, 0, "unknown", "drbd3 stands on a disk of the other node, too"),
+    ],
+    ids=["at the peer", "at the disk", "none"],
+)
+def test_a_quick_disk_below_a_replicated_device_is_no_health(upper, lower, peer, state, says):
+    report = report_of(_REPLICATED.format(upper=upper, lower=lower, peer=peer) + QUICK)
+    assert report.verdict.state == state
+    assert says in report.headline
+
+
+def test_the_node_that_only_keeps_a_replica_is_judged_by_its_disk():
+    text = "mail role:Secondary\n  disk:UpToDate\n  node-a role:Primary\n    peer-disk:UpToDate\n\n"
+    assert state_of(text + QUICK) == "healthy"
+
+
+@pytest.mark.parametrize(("wait", "is_bounded"), [(26, True), (300, False)])
+def test_late_requests_that_hold_next_to_nothing_over_a_run_are_no_limit(wait, is_bounded):
+    head = "10:20:30 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    depth = 0.9 * wait / 1000
+    row = f"Average: dev8-0 0.90 0.00 306.00 340.00 {depth:.2f} {wait}.00 1.50\n"
+    assert ("Over the run storage was not the limit" in report_of(head + row).headline) is is_bounded
+
+
+WRITE_FLOOD = load(1700, 26, size=18, reads=0, util=34)
+
+
+@pytest.mark.parametrize(
+    ("flood", "cpu", "state"),
+    [
+        (WRITE_FLOOD, {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4}, "unknown"),
+        (WRITE_FLOOD, {"%iowait": 9.0, "%idle": 66.0, "%user": 25.0}, "open"),
+        (WRITE_FLOOD, {"%iowait": 0.6, "%idle": 20.0, "%user": 79.4}, "open"),
+        (WRITE_FLOOD, None, "open"),
+        (WRITE_FLOOD | {"%util": 60.0}, {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4}, "open"),
+        (
+            WRITE_FLOOD | {"r/s": 9.0, "rkB/s": 90.0, "r_await": 40.0},
+            {"%iowait": 0.6, "%idle": 66.0, "%user": 33.4},
+            "open",
+        ),
+    ],
+    ids=["nobody waits", "a task waits", "no CPU time to spare", "no CPUs", "busy", "reads"],
+)
+def test_floods_of_writes_that_nobody_is_seen_to_wait_for_are_brief_queues(flood, cpu, state):
+    rows = [flood, flood, load(20, 0.4, size=5, reads=0)]
+    report = report_of(iostat([{"vda": row} for row in rows], cpu=cpu, cpus=8))
+    assert report.verdict.state == state
+    assert ("vda had brief queues and was idle most of the time" in report.headline) is (state == "unknown")
 
 
 @pytest.mark.parametrize(("iowait", "state"), [(70.0, "open"), (30.0, "unknown")])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.table.table import Floats
+from iodiag.table.table import Bools, Floats
 
 DAY_S = 86400.0
 
@@ -401,23 +401,36 @@ def interval_lengths(ends: Floats, first: float | None) -> Floats:
 
 
 _GRID = (*range(1, 11), 12, 15, 20, 30, 60)
+_NONE: Floats = np.empty(0)
 
 
-def grid_interval(rates: Floats, among: Sequence[float] = _GRID, by_chance: float = 1e-5) -> float:
+def grid_interval(
+    rates: Floats, among: Sequence[float] = _GRID, by_chance: float = 1e-5, kb: Floats = _NONE
+) -> float:
     """The interval that printed rates (two decimals) betray: all are multiples of 1/T; else NaN.
 
     A rate is a whole number of events divided by T. By chance a value lies on the grid of T with
-    probability T/100, so T is believed when enough values lie on its grid that chance is below `by_chance`.
+    probability T/50, so T is believed when enough values lie on its grid that chance is below `by_chance`.
+    `kb` are rates of whole sectors in kB: multiples of 1/2T, whose last place is that of two sectors.
     """
-    values = np.unique(np.abs(rates[np.isfinite(rates) & (rates != 0)]))
-    if len(values) < 3:
+    values, of_sectors = (np.unique(np.abs(of[np.isfinite(of) & (of != 0)])) for of in (rates, kb))
+    if len(values) + len(of_sectors) < 3:
         return float("nan")
     for length in among:
-        distance = np.abs(values * length - np.round(values * length))
-        chance = min(1.0, 0.0202 * length)
-        if (distance <= 0.0051 * length).all() and chance ** len(values) < by_chance:
+        chance = min(1.0, 0.0202 * length) ** len(values) * min(1.0, 0.0404 * length) ** len(of_sectors)
+        if (
+            chance < by_chance
+            and is_on_grid(values, length).all()
+            and is_on_grid(of_sectors, 2 * length).all()
+        ):
             return float(length)
     return float("nan")
+
+
+def is_on_grid(rates: Floats, length: float) -> Bools:
+    """Whether each rate of two decimals is a whole number of events over an interval."""
+    result: Bools = np.abs(rates * length - np.round(rates * length)) <= 0.0051 * length
+    return result
 
 
 # a sample of a second takes a few hundredths more, and the kernel counts those
@@ -462,7 +475,5 @@ def _on_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> tup
         return 0.0, 0
     hits = []
     for more in JITTER:
-        counted = values * (length + more)
-        is_on = np.abs(counted - np.round(counted)) <= 0.0051 * (length + more)
-        hits.append(np.bincount(of, weights=is_on))
+        hits.append(np.bincount(of, weights=is_on_grid(values, length + more)))
     return float(np.max(hits, axis=0).sum() / len(values)), len(np.unique(values))

@@ -118,7 +118,7 @@ class HostTable:
     """What a host did as a whole: median, p95 and max of the columns of one table over its samples.
 
     `name` is cpu, tasks, memory, swap or totals; the last sums over the `devices` that stand on no other
-    listed one, and its util_pct is their mean. `is_average`: there is only an average since boot or of a run.
+    listed one. `is_average`: there is only an average since boot or of a run.
     """
 
     name: str

@@ -153,18 +153,27 @@ def _brief(report: Report) -> Iterator[Section]:
     rest = [finding for _, finding in beside(report)]
     if not rest:
         return
-    items = [_line(finding, len(report.hosts) > 1) for finding in rest[:BRIEF_FINDINGS]]
-    more = len(rest) - len(items)
+    alike: dict[object, list[Finding]] = {}
+    for finding in rest:
+        # what is said of whole hosts in the same words is one line
+        key = id(finding) if finding.devices else (finding.severity, finding.title)
+        alike.setdefault(key, []).append(finding)
+    shown = [*alike.values()][:BRIEF_FINDINGS]
+    items = [_line(group, len(report.hosts) > 1) for group in shown]
+    more = len(rest) - sum(map(len, shown))
     if more:
         items.append(Item((Span(f"{wording.plural(more, 'more finding')} in the full report"),)))
     side = "Findings after" if report.comparison else "Other findings"
     yield Section((Span(side),), (Bullets(tuple(items)),), place="brief")
 
 
-def _line(finding: Finding, has_hosts: bool) -> Item:
+def _line(alike: list[Finding], has_hosts: bool) -> Item:
+    """A finding, or the same one of several hosts."""
+    finding = alike[0]
     devices = wording.names(finding.devices, 3)
-    if has_hosts and finding.host:
-        devices += (*((Span(" of "),) if devices else ()), wording.name(finding.host))
+    hosts = [one.host for one in alike if one.host]
+    if has_hosts and hosts:
+        devices += (*((Span(" of "),) if devices else ()), *wording.names(hosts, DEVICES_IN_LINE))
     return Item(
         (
             Span(f"{finding.severity.capitalize()}: "),

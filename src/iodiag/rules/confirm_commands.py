@@ -133,7 +133,9 @@ def _for_kernel(command: str, kernel: str | None) -> str:
 
 
 def _device(view: View, name: str) -> Device:
-    return view.topology.find(name) or Device(name)
+    device = view.topology.find(name) or Device(name)
+    # some tools print the node: commands put /dev/ before the name themselves
+    return replace(device, name=device.name.removeprefix("/dev/"))
 
 
 def _bottoms(view: View, devices: Iterable[Device]) -> list[Device]:

@@ -1,6 +1,7 @@
 """One trouble is one finding: five full disks are told once, and so is a volume with the disk below it.
 
-Devices are alike where their requests come at like rates and take a like time, or where all stand still.
+Devices are alike where their requests come at like rates and take a like time, or where all stand still;
+members of one array, all of which have the trouble, where what waits is of one direction and as long.
 Those of a stack are one where no layer takes much longer; then the disk is told, and the chain is named.
 """
 
@@ -10,10 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from iodiag.analysis.array.equal_rates import are_alike
+from iodiag.analysis.array.side_by_side import are_beside
 from iodiag.analysis.array.topmost_devices import are_related, representatives, topmost
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.view.device_names import is_md, is_physical
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
 _MOST_TOLD = 6
@@ -27,18 +31,33 @@ def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, froz
     What is like one that is like the first is so as well; a longer chain would end far from where it begins.
     """
 
+    findings = list(findings)
+    sets = _whole_sets(findings, view)
+
     def belongs(finding: Finding, group: Sequence[Finding]) -> bool:
-        first, near = group[0], (one for one in group if _belongs(finding, one, view, relatives))
-        return any(one is first or _belongs(one, first, view, relatives) for one in near)
+        first, near = group[0], (one for one in group if _belongs(finding, one, view, relatives, sets))
+        return any(one is first or _belongs(one, first, view, relatives, sets) for one in near)
 
     groups: list[list[Finding]] = []
-    for finding in _by_stack(list(findings), view):
+    for finding in _by_stack(findings, view):
         group = next((g for g in groups if belongs(finding, g)), None)
         if group is None:
             groups.append([finding])
         else:
             group.append(finding)
-    return [_with_chain(_one(group), view) for group in groups]
+    return [_with_chain(_one(group, sets), view) for group in groups]
+
+
+Sets = Mapping[str, frozenset[frozenset[str]]]
+"""By rule the names of the members of each array all of which it found."""
+
+
+def _whole_sets(findings: Sequence[Finding], view: View) -> Sets:
+    found: dict[str, set[str]] = {}
+    for finding in findings:
+        found.setdefault(finding.rule, set()).update(finding.devices[:1])
+    arrays = [frozenset(leg.name for leg in legs) for _, legs in view.arrays()]
+    return {rule: frozenset(legs for legs in arrays if legs <= names) for rule, names in found.items()}
 
 
 def _by_stack(findings: Sequence[Finding], view: View) -> Iterator[Finding]:
@@ -70,7 +89,9 @@ def _joined(lead: Finding, others: Sequence[Finding]) -> Finding:
     return replace(lead, devices=tuple(names), severity=severity, confidence=confidence)
 
 
-def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[str, frozenset[str]]) -> bool:
+def _belongs(
+    finding: Finding, first: Finding, view: View, relatives: Mapping[str, frozenset[str]], sets: Sets
+) -> bool:
     same = (finding.rule, finding.severity, finding.explained_by) == (
         *(first.rule, first.severity, first.explained_by),
     )
@@ -84,22 +105,49 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
     if (finding.confidence, finding.samples) != (first.confidence, first.samples):
         return False
-    return one != other and one not in relatives.get(other, ()) and len(found) == 2 and are_alike(*found)
+    if one == other or one in relatives.get(other, ()) or len(found) != 2:
+        return False
+    is_of_set = any({one, other} <= legs for legs in sets[finding.rule])
+    return are_alike(*found) or (is_of_set and _wait_alike(*found))
 
 
-def _one(group: Sequence[Finding]) -> Finding:
+def _wait_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
+    """Whether the requests that wait longest are of the same direction on both, and take a like time."""
+    waits = [
+        [weighted.or_zero(weighted.mean(s.loaded, f"{way}_await_ms")) for way in DIRECTIONS]
+        for s in (one, other)
+    ]
+    (reads, writes), (other_reads, other_writes) = waits
+    is_same = (reads > writes) == (other_reads > other_writes)
+    least, most = sorted(max(pair) for pair in waits)
+    return is_same and 0 < most <= _LIKE_WAIT * least and are_beside(one, other)
+
+
+_LIKE_WAIT = 2.0
+"""Times that members of one array differ in what their slow direction takes where they share its cause."""
+
+
+def _one(group: Sequence[Finding], sets: Sets) -> Finding:
     first, *others = sorted(group, key=_layer)
     if not others:
         return first
     names = [finding.devices[0] for finding in others]
     more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
     alike = f" The same holds for {', '.join(names[:_MOST_TOLD])}{more}."
+    if first.role == "symptom" and frozenset((first.devices[0], *names)) in sets[first.rule]:
+        alike += _SHARED
     evidence = [*first.evidence]
     for finding in others[:_MOST_TOLD]:
         evidence += [item for item in finding.evidence if item.weighs == "for"][:1]
     return replace(
         first, devices=(*first.devices, *names), summary=first.summary + alike, evidence=tuple(evidence)
     )
+
+
+_SHARED = (
+    " These are all members of one array: look at what they share (the host, a controller, the load) before "
+    "any of them."
+)
 
 
 def _layer(finding: Finding) -> int:

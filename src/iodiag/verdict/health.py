@@ -29,6 +29,7 @@ from iodiag.analysis.states.service_times import (
     CALM,
     SERVICE,
     class_of,
+    events_per_sample,
     is_adjacent_stream,
     sane_limit_ms,
     streams_kb,
@@ -127,6 +128,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "not shown"
     if "slow" in lasting:
         return "slow"
+    if is_late_on_any_class(series):
+        return "slow"
     if series.name == UNNAMED:
         return "not shown"  # what stands for one row says nothing of those that are gone
     if _health_in(series, max(active, key=waited)) == "slow":
@@ -134,6 +137,24 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     if lasting and all(one == lasting[0] for one in lasting):
         return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
     return "not shown"
+
+
+def is_late_on_any_class(series: DeviceSeries) -> bool:
+    """Whether many requests take in each sample what no class does, and longer than %util has it busy."""
+    samples = series.samples
+    latency, size = samples.floats("latency_ms"), np.nan_to_num(samples.floats("size_kb"))
+    spinning = SERVICE["spinning"]
+    is_late = latency > np.fmax(
+        FAR * (spinning.usual_ms + size / spinning.usual_kb_per_ms), SLOWEST_LITTLE_MS
+    )
+    is_late &= events_per_sample(samples) >= MANY_REQUESTS
+    # a burst keeps the device busy for as long as its requests take
+    is_late &= ~(latency <= 10 * samples.floats("util_pct") * samples.floats("interval_s"))
+    return len(samples) > 1 and bool(is_late.all())
+
+
+FAR, MANY_REQUESTS = 10.0, 50.0
+"""Times what a request takes a spinning disk at most that no class explains, and requests of a sure mean."""
 
 
 def _was_quicker(lasting: Sequence[State]) -> bool:
@@ -287,11 +308,40 @@ def _floods(series: DeviceSeries, state: State, ways: Collection[str]) -> bool:
     )
 
 
-def is_brief(series: DeviceSeries) -> bool:
+def is_brief(view: View, series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
+    left = _left(series)
+    return (bool(left) and all(_is_brief(series, one) for one in left)) or _comes_in_floods(view, series)
+
+
+def _left(series: DeviceSeries) -> list[State]:
+    """The lasting states in which it is not shown to be healthy."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
-    left = [one for one in lasting if _health_in(series, one) not in ("healthy", "idle")]
-    return bool(left) and all(_is_brief(series, one) for one in left)
+    return [one for one in lasting if _health_in(series, one) not in ("healthy", "idle")]
+
+
+def _comes_in_floods(view: View, series: DeviceSeries) -> bool:
+    """Whether these are floods of writes alone, on a device that is idle for half of the time and more.
+
+    And no task is seen to wait for them, beside CPUs that have time to spare.
+    """
+    cpu, left = None if "cpu" in view.average_only else view.cpu_all, _left(series)
+    if cpu is None or not left or not all(map(_is_flood, left)):
+        return False
+    idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
+    tasks = np.fmax(iowait / 100 * (view.cpus or LIKELY_CPUS), mean_blocked_tasks(view))
+    return bool(idle > SPARE_PCT and tasks < FEW_BLOCKED_TASKS)
+
+
+def _is_flood(state: State) -> bool:
+    is_unasked = state.kind == "writes" and state.mean("reads_per_s") == 0
+    is_unasked &= not state.mean("flushes_per_s") > 0
+    is_timed = 0 < state.latency_ms < SLOWEST_LITTLE_MS and not contradicts(state)
+    return is_unasked and is_timed and state.util < USED_UTIL
+
+
+LIKELY_CPUS = 8
+"""CPUs by which iowait is judged where nothing tells how many a host has."""
 
 
 def _is_brief(series: DeviceSeries, state: State) -> bool:
@@ -369,7 +419,9 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     for series in view.devices:
         is_bare = may_be_stacked(series) and series.is_untimed and not _has_disks(view, series)
         found = "not shown" if is_bare else shown_health(series)
-        yield series, "not shown" if found == "healthy" and _is_late_alone(view, series) else found
+        is_open = found == "slow" and _comes_in_floods(view, series)
+        is_open |= found == "healthy" and _is_late_alone(view, series)
+        yield series, "not shown" if is_open else found
 
 
 def _is_late_alone(view: View, series: DeviceSeries) -> bool:
@@ -500,7 +552,10 @@ def _of_one_task(view: View, share: float) -> str:
     """
     waiting = waiting_tasks(view) if view.devices else None
     lasting = (state for one in view.devices for state in lasting_states(one))
-    if waiting and waiting.is_of_devices and all(state.util < USED_UTIL for state in lasting):
+    is_brief = all(state.util < USED_UTIL for state in lasting) and not any(
+        map(is_late_on_any_class, view.devices)
+    )
+    if waiting and waiting.is_of_devices and is_brief:
         return ""
     tasks = share / 100 * (view.cpus or 0)
     if tasks >= ONE_TASK:
@@ -512,7 +567,7 @@ def _of_one_task(view: View, share: float) -> str:
     is_idle = share >= SOME_PCT and share + idle >= MOSTLY_IDLE_PCT
     if view.cpus or not is_idle or waiting is None or not waiting.in_flight >= 1:
         return ""
-    text = "iowait is {share:.1f} %, that of a task that always waits on a host of {cpus:.0f} CPUs"
+    text = "iowait is {share:.1f} %, as of one task that always waits if the host has {cpus:.0f} CPUs"
     return say(text, {"share": share, "cpus": 100 / share})
 
 

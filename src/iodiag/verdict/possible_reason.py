@@ -11,17 +11,27 @@ from iodiag.analysis.load.queueing import kept_up_ms
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of, is_adjacent_stream
+from iodiag.analysis.states.service_times import (
+    FASTER_THAN_SEEKS,
+    RANDOM_KB,
+    SERVICE,
+    class_of,
+    is_adjacent_stream,
+)
 from iodiag.analysis.states.states import State
 from iodiag.analysis.view.device_traits import is_spread
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.units import KB_PER_MB
+from iodiag.verdict.health import is_late_on_any_class
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
 
 NEVER_IDLE, LARGE_KB = 0.95, 256.0
 """Busy share of a device without idle time, and the size from which requests are a stream's."""
+
+LEAST_SEEK_MS, MOST_SEEK_MS, HEAD_KB_PER_MS = 4.0, 25.0, 100.0
+"""Busy time per request of a disk that moves its heads for each, in ms, and what they transfer in one."""
 
 FEW = 2.0
 """Requests in flight while busy below which they are no burst."""
@@ -37,12 +47,17 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         "idle": 100 * (1 - state.util),
         "merges": merges,
         "rate": state.rate,
+        "size": state.size_kb,
         "mb": state.rate * state.size_kb / 1024,
         "per_request": 1000 * state.util / state.ios if state.ios > 0 else math.nan,
     }
-    is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
-    is_small &= not is_spread(series)
-    if length >= LONG_S and state.util < MOSTLY:
+    if is_late_on_any_class(series):
+        values["spinning"] = SERVICE["spinning"].usual(state.size_kb)
+        text = (
+            ": far longer than on any class, as such a request alone takes a spinning disk {spinning:ms} at "
+        )
+        text += "most: its cache or a limit holds them"
+    elif length >= LONG_S and state.util < MOSTLY:
         text = ": a mean over {length:g} s, busy for {busy:.0f} % of them: bursts, not a device that is full"
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
         text = ": buffered writes that are flushed ({merges:.0f} merged into each); it was idle {idle:.0f} %"
@@ -51,12 +66,12 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         return f": {beside}"
     elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
         text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
-        if state.kind == "writes" and (copied := _copied(view, state)):
-            values |= copied
-            text += "; what {sources} read and {targets} write is as much, {read:.0f} MB/s: a copy, bound by "
-            text += "where it writes"
-    elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
-        text = ": never idle at {rate} small requests/s, with {per_request:.1f} ms of busy time per "
+        if state.kind == "writes" and (copied := copy_clause(view, state.device)):
+            return say(text, values) + copied + ", bound by where it writes"
+    elif state.util >= NEVER_IDLE and _seeks(series, state, float(values["per_request"])):
+        text = (
+            ": never idle at {rate} requests/s of {size:.0f} kB, with {per_request:.1f} ms of busy time per "
+        )
         text += "request; this is typical of a spinning disk that is full"
     elif state.util < MOSTLY and state.at_once < FEW:
         text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
@@ -69,26 +84,37 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     return say(text, values)
 
 
+def _seeks(series: DeviceSeries, state: State, each_ms: float) -> bool:
+    """Whether it may be a disk that positions its heads for each request, as a transfer takes far less."""
+    is_one = class_of(series) in ("unknown", "spinning") and not is_spread(series)
+    is_long = LEAST_SEEK_MS <= each_ms <= MOST_SEEK_MS and 2 * state.size_kb / HEAD_KB_PER_MS <= each_ms
+    return is_one and state.rate < FASTER_THAN_SEEKS and (is_long or state.size_kb < RANDOM_KB)
+
+
 def _is_at_speed(series: DeviceSeries, state: State) -> bool:
     return state.util >= MOSTLY and is_adjacent_stream(
         series, state.size_kb, state.rate * state.size_kb / state.util
     )
 
 
-def _copied(view: View, state: State) -> Values:
-    """What some disks read, where it is what all others write in the same reports; else nothing."""
+def copy_clause(view: View, target: str | None = None) -> str:
+    """That some disks read what all others write in the same reports, as the end of a clause; else empty.
+
+    `target` has to be one that writes it.
+    """
     disks = disks_of(view)
     if len(disks) < 2:
-        return {}
+        return ""
     each = zip(disks, side_by_side(disks), strict=True)
     moved = {s.name: [weighted.mean(own, f"{way}_kb_per_s") for way in DIRECTIONS] for s, own in each}
     sources = [name for name, (read, written) in moved.items() if read > max(written, KB_PER_MB)]
     targets = [name for name, (read, written) in moved.items() if written > max(read, KB_PER_MB)]
     read, written = sum(moved[name][0] for name in sources), sum(moved[name][1] for name in targets)
-    if state.device not in targets or not abs(read - written) <= _SAME * written:
-        return {}
+    if not targets or target not in (None, *targets) or not abs(read - written) <= _SAME * written:
+        return ""
     names = [", ".join(group[:_NAMED]) + ", ..." * (len(group) > _NAMED) for group in (sources, targets)]
-    return {"sources": names[0], "targets": names[1], "read": read / KB_PER_MB}
+    values: Values = {"sources": names[0], "targets": names[1], "read": read / KB_PER_MB}
+    return say("; what {sources} read and {targets} write is as much, {read:.0f} MB/s: a copy", values)
 
 
 _SAME, _NAMED = 0.02, 6

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.host.between_averages import between_averages
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.states.service_times import usual_ms
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
 
 SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
@@ -123,6 +127,70 @@ def between_reports(views: Sequence[View]) -> str:
     values |= {"ios": most.ios_per_s, "size": most.kb_per_s / most.ios_per_s}
     text = "{name}, in the {hours:.1f} h between its last two reports: {kb:kb} in {ios:.1f} requests/s"
     return f" ({say(text + ' of {size:.1f} kB', values)})"
+
+
+def is_calm_on_average(view: View) -> bool:
+    """Whether no device was slow or full on average since boot, and the CPUs hardly waited for any.
+
+    What shows no latency is calm where it serves few requests beside CPUs that hardly wait.
+    """
+    shares = cpu_shares(view.cpu_all)
+    if shares is not None and not shares.iowait < _CALM_IOWAIT:
+        return False
+    used = [one for one in without_parts(view.devices) if not one.is_untimed and len(one.samples)]
+    told = [(state, one) for one in used for state in states(one) if state.kind != "idle"]
+    for state, series in told:
+        if state.latency_ms > usual_ms(series, state.size_kb, state.rate) or state.util > _MOST_BUSY:
+            return False
+        if not state.latency_ms > 0 and (shares is None or not state.rate <= _FEW_PER_S):
+            return False
+    return bool(told)
+
+
+_CALM_IOWAIT, _MOST_BUSY, _FEW_PER_S = 5.0, 0.5, 10.0
+"""Iowait in %, the busy share of a device, and its requests per second up to which averages are calm."""
+
+
+def hours_since_boot(views: Sequence[View]) -> str:
+    """How long averages since boot are of, as totals beside their rates tell; empty where none does."""
+    spans = [np.empty(0)]
+    for old in (view.since_boot["disk"] for view in views if "disk" in view.since_boot):
+        for way in ("read", "write"):
+            rates = old.floats(f"{way}_kb_per_s")
+            is_known = rates >= _TELLING_KB
+            spans.append(old.floats(f"{way}_kb")[is_known] / rates[is_known])
+    seconds = np.concatenate(spans)
+    seconds = seconds[np.isfinite(seconds)]
+    is_one = len(seconds) > 0 and np.ptp(seconds) <= _UNSURE * np.median(seconds)
+    return say(" over {hours:.0f} h", {"hours": float(np.median(seconds)) / 3600}) if is_one else ""
+
+
+_UNSURE, _TELLING_KB = 0.02, 10.0
+"""How far rounding lets the lengths of one average be apart, and kB/s whose rounding is no more."""
+
+
+def busier_since_boot(view: View) -> str:
+    """That a device was several times as busy since boot as in all samples, as the end of a clause."""
+    old = view.since_boot.get("disk")
+    if old is None or "disk" in view.average_only or not old.has("util_pct"):
+        return ""
+    for series in without_parts(view.devices):
+        own = old[old["device"] == series.name]
+        samples = series.samples.floats("util_pct")
+        if not len(own) or not series.samples.has("util_pct"):
+            continue
+        values: Values = {"name": series.name, "busy": float(own.floats("util_pct")[-1])}
+        values["most"] = float(np.nanmax(samples))
+        if float(values["busy"]) >= max(_BUSIER * float(values["most"]), _TELLING_PCT):
+            text = (
+                "; it is busier at other times ({name}: {busy:.0f} % on average since boot, {most:.0f} % at "
+            )
+            return say(text + "the most in the samples)", values)
+    return ""
+
+
+_BUSIER, _TELLING_PCT = 3.0, 20.0
+"""Times as busy as in all samples, and the busy share in % since boot from which that is worth a word."""
 
 
 def of_mounts(views: Sequence[View]) -> str:

@@ -29,7 +29,14 @@ from iodiag.analysis.host.who_waits import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import SERVICE, class_of, inferred_class, usual_ms
+from iodiag.analysis.states.service_times import (
+    SERVICE,
+    class_of,
+    inferred_class,
+    sane_limit_ms,
+    streams_kb,
+    usual_ms,
+)
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
@@ -43,11 +50,13 @@ from iodiag.verdict.health import (
     LONG_QUEUE_DEPTH,
     MANY_SAMPLES,
     MOST_AT_ONCE,
+    ONE_TASK,
     SELDOM_PER_S,
     WAITING_DEPTH,
     healths,
     is_brief,
     is_late_but_hardly_used,
+    is_late_on_any_class,
     is_prompt,
     is_trickle,
     lasting_states,
@@ -60,10 +69,14 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import likely, neighbour_clause
+from iodiag.verdict.possible_reason import LARGE_KB, copy_clause, likely, neighbour_clause
+from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
     between_reports,
+    busier_since_boot,
+    hours_since_boot,
+    is_calm_on_average,
     lack_of_disks,
     of_mount_samples,
     of_mounts,
@@ -155,13 +168,10 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         for view in views
         if "disk" in view.average_only and not view.facts and len(view.since_boot.get("disk", ()))
     }
-    noted = [
-        f
-        for f in findings
-        if f.role in ("symptom", "cause") and f.severity == "notice"
-        # averages alone are no sign of what is now
-        if not (f.confidence == "low" and f.devices and f.host in averaged)
-    ]
+    notices = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
+    # averages alone are no sign of what is now
+    of_averages = [f for f in notices if f.confidence == "low" and f.devices and f.host in averaged]
+    noted = [f for f in notices if f not in of_averages]
     if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
         return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Also found: {told[0].summary}"
     if suspects or noted:
@@ -183,6 +193,8 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
+    guess = next((f.summary for f in of_averages if f.role == "cause"), "")
+    why += f" Possibly: {guess}" if guess else ""
     if aside is not None and aside.confirm:
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
@@ -198,7 +210,10 @@ def _waits_for_nothing_shown(view: View) -> bool:
 
 
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
-    """Healthy, unless a crowd asks for much, or what is full has no room for more."""
+    """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
+    for more."""
+    if replicated := of_the_peer(views):
+        return replicated[0], f"{_healthy(views)} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
         return Verdict("unknown"), f"{_healthy(views)} {asked}"
@@ -336,8 +351,40 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    cost: Severity | None = "warning" if any(_makes_readers_wait(*one) for one in suspects) else None
-    return Verdict("open", devices=named, severity=cost, asks=asks), text
+    is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
+    cost: Severity | None = "notice" if _is_full_stream(series) else None
+    return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
+
+
+def _is_waited_for(view: View, series: DeviceSeries) -> bool:
+    """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
+
+    Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
+    whoever waits does so for it.
+    """
+    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
+    if shares is None or not somebody_waits(view):
+        return False
+    if is_late_on_any_class(series):
+        return True
+    util, old = series.samples.floats("util_pct"), view.since_boot.get("disk")
+    if len(util) < LEAST_MOMENTS and old is not None:
+        util = np.append(util, old[np.asarray(old["device"] == series.name)].floats("util_pct"))
+    is_full = len(util) >= LEAST_MOMENTS and bool((util >= 100 * NEVER_IDLE).all())
+    is_task = shares.iowait * (view.cpus or LEAST_CPUS) >= 100 * ONE_TASK
+    return is_full and is_task and _is_slow(series, _busiest(series))
+
+
+LEAST_CPUS = 4
+"""CPUs of a host that does not state them: of more, as much iowait is of more tasks."""
+
+
+def _is_full_stream(series: DeviceSeries) -> bool:
+    """Whether a device without idle time moves large requests one way, as fast as no single seek allows."""
+    state = _busiest(series)
+    is_stream = state.kind in ("reads", "writes") and state.size_kb >= LARGE_KB
+    is_stream &= state.util >= NEVER_IDLE and state.samples >= LEAST_MOMENTS
+    return is_stream and state.rate * state.size_kb >= streams_kb(series)
 
 
 def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
@@ -411,7 +458,7 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
     is_slow = shown_health(series) == "slow"
-    said = "" if is_slow or is_told else somebody_waits(view)
+    said = "" if is_told else somebody_waits(view)
     waits = f"{said}, and " if said else ""
     if busiest.kind == "stuck":
         what = "completed no request"
@@ -471,6 +518,7 @@ def _healthy(views: Sequence[View]) -> str:
     also = f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
+    also += "".join([*filter(None, map(busier_since_boot, views))][:1])
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
@@ -503,10 +551,14 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
+        said = f"{_on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
+        says = f", which say nothing about the present{said}"
+        if averaged and all(map(is_calm_on_average, averaged)):
+            says = (
+                f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
+            )
         return bounds or (
-            f"This capture is not enough: it has only averages since {since} ({tables}), "
-            f"which say nothing about the present{_on_average(averaged) or of_mounts(views)}"
-            f"{_odd_steal(views)}."
+            f"This capture is not enough: it has only averages since {since} ({tables}){says}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
@@ -619,30 +671,39 @@ def _run_without_disks(view: View) -> str:
 def _is_seldom(series: DeviceSeries) -> bool:
     """Whether averages show a device at work for a small part of the run, and answering in time."""
     is_seldom = bool((series.samples.floats("util") <= LITTLE_OF_RUN).all())
-    return is_seldom and _busiest(series).kind != "stuck" and not _is_slow(series, _busiest(series))
+    state = _busiest(series)
+    # what holds next to nothing over the run held nobody up for long, if any device may take that
+    is_sane = state.held < LITTLE_HELD and state.latency_ms <= sane_limit_ms(series, state.size_kb)
+    return is_seldom and state.kind != "stuck" and bool(is_sane or not _is_slow(series, state))
 
 
-LITTLE_OF_RUN, LITTLE_IOWAIT = 0.2, 10.0
-"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most."""
+LITTLE_OF_RUN, LITTLE_IOWAIT, LITTLE_HELD = 0.2, 10.0, 0.1
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most; and
+requests in flight over the run that are next to none."""
 
 
 def _on_average(views: Sequence[View]) -> str:
-    """What the device that was busiest, else did most, did on average, in brackets; empty without any.
+    """What the device that held or did most did on average, in brackets; empty without any.
 
     Two reports with totals tell what it did between them.
     """
     if between := between_reports(views):
         return between
-    used = [one for view in views for one in view.devices if has_traffic(one)]
-    # a layer counts requests before they are merged
-    used = [one for one in used if not may_be_stacked(one)] or used
-    if not used:
-        return ""
-    busy, rates = (
-        [weighted.or_zero(weighted.mean(one.samples, name)) for one in used] for name in ("util", "ios_per_s")
+    used = [(view, one) for view in views for one in view.devices if has_traffic(one)]
+    depths, busy, rates = (
+        [weighted.or_zero(weighted.mean(one.samples, name)) for _, one in used]
+        for name in ("queue_depth", "util", "ios_per_s")
     )
-    *_, series = max(zip(busy, rates, used, strict=True), key=lambda one: one[:2])
-    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')})"
+    ranks = [*zip(depths, busy, rates, used, strict=True)]
+    # a layer counts requests before they are merged, but may hold what its disks do not
+    disks = [rank for rank in ranks if not may_be_stacked(rank[3][1])]
+    most = max(1.0, 2 * sum(depth for depth, *_ in disks))
+    held = [rank for rank in ranks if rank[0] >= most] or disks or ranks
+    if not held:
+        return ""
+    *_, (view, series) = max(held, key=lambda rank: rank[:3])
+    copied = copy_clause(view)
+    return f" ({series.name}: {text_of(_busiest(series), len(series.samples), 'averages')}{copied})"
 
 
 def _devices_without_samples(view: View) -> list[str]:
@@ -673,9 +734,9 @@ def _calm_clause(views: Sequence[View]) -> str:
         view for view in views if not len(view.since_boot.get("disk", ())) or "disk" not in view.average_only
     ]
     left = [
-        (series, one) for view in shown for series, one in healths(view) if one not in ("healthy", "idle")
+        (view, one) for view in shown for one, health in healths(view) if health not in ("healthy", "idle")
     ]
-    if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
+    if any(somebody_waits(view) for view in views) or not all(is_brief(*one) for one in left):
         return ""
     if not left and (unusable := _unusable(views)):
         return _beside_unusable(views, unusable)
@@ -685,7 +746,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
         return say("next to nothing was asked of {name} ({what})", said)
     if left:
-        series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
+        series = max((series for _, series in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
         return say("{name} had brief queues and was idle most of the time ({what})", values)
     if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
@@ -826,15 +887,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
-        if class_of(first) == "unknown" and slowest.latency_ms > 0:
-            untimed += "; alone such a request takes a spinning disk up to {spinning:ms}, flash {flash:ms}"
-            values["spinning"], values["flash"] = (
-                SERVICE[name].usual(weighted.or_zero(slowest.size_kb)) for name in ("spinning", "solid")
-            )
-        return say(
-            f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{beside}})",
-            values,
-        )
+        values["class"] = _by_class(first, slowest)
+        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
@@ -854,6 +908,18 @@ def _why_unknown(views: Sequence[View]) -> str:
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
     return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
+
+
+def _by_class(series: DeviceSeries, state: State) -> str:
+    """What one request of a device of unknown class may take, as the end of a clause."""
+    if class_of(series) != "unknown" or not state.latency_ms > 0:
+        return ""
+    size = weighted.or_zero(state.size_kb)
+    values: Values = {name: SERVICE[name].usual(size) for name in ("spinning", "solid")}
+    # so many small ones need less than a seek each
+    is_flash = inferred_class(series, state.size_kb, state.rate) == "solid"
+    spinning = "" if is_flash else "a spinning disk up to {spinning:ms}, "
+    return say(f"; alone such a request takes {spinning}flash {{solid:ms}}", values)
 
 
 def _host_clause(views: Sequence[View]) -> str:

@@ -282,3 +282,10 @@ def test_without_times_no_mean_is_of_rates_far_apart():
 def test_without_times_what_is_summed_up_is_where_the_fewest_requests_are():
     rates = [5.0 * 5**n for n in range(10)]
     assert plain(*((rate, 0, 8 * rate) for rate in rates))[0].startswith("3 of 10 samples: 51.67 writes/s")
+
+
+@pytest.mark.parametrize(("size", "counts"), [(80, [4, 3]), (33, [7])])
+def test_a_state_does_not_mix_runs_of_other_requests(size, counts):
+    runs = [iostat([{"sda": load(36, 27.8, size=own, reads=0)}] * n) for own, n in ((33, 4), (size, 3))]
+    series = view_of(f"First run:\n{runs[0]}\nSecond run:\n{runs[1]}").series("sda")
+    assert [state.samples for state in states(series)] == counts

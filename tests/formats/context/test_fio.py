@@ -67,6 +67,8 @@ def test_percentiles_are_those_that_fio_prints():
     (fact,) = block.facts
     shown = {name: fact.values[name] for name in ("p50_ms", "p90_ms", "p99_ms", "p999_ms")}
     assert shown == {"p50_ms": 0.047, "p90_ms": 0.059, "p99_ms": 0.685, "p999_ms": 6.718}
+    # its mean holds the time of submission as well
+    assert "ms each (of completion: p50 0.047 ms" in fact.text
     assert "p99_from_ms" not in fact.values
 
 

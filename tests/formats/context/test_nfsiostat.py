@@ -119,7 +119,7 @@ def test_prose_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
 
 
-@pytest.mark.parametrize("text", [OLD, NEW])
+@pytest.mark.parametrize("text", [OLD.replace(" 2.000 ", " 2.013 "), NEW])
 def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(text):
     bare = text[text.index("op") - 12 :].split("\n", 1)[1] if text is NEW else text.split("\n", 2)[2]
     named, _ = frame_of(text)
@@ -131,6 +131,12 @@ def test_without_its_line_a_mount_has_no_name_and_its_numbers_are_an_average(tex
     assert frame["line"].tolist() == [n + 1 for n in below]
     assert frame["write_await_ms"].tolist() == named["write_await_ms"].tolist() * 2
     assert not block.unread
+
+
+@pytest.mark.parametrize(("reads", "is_mean"), [("2.000", False), ("2.013", True)])
+def test_two_rates_of_whole_operations_are_a_sample_whatever_the_mount(reads, is_mean):
+    frame, _ = frame_of("read:" + OLD.partition("read:")[2].replace(" 2.000 ", f" {reads} "))
+    assert frame["since_boot"].tolist() == [is_mean]
 
 
 @pytest.mark.parametrize("total", ["0.450", "0.451"])

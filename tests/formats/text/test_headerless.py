@@ -107,3 +107,12 @@ def test_reports_stay_apart_from_those_with_a_header():
 def test_many_shapes_take_no_time():
     text = "".join(f"x{n} " + "1.00 " * (5 + n % 7) + "\n" for n in range(5000))
     assert not reading(text).tables
+
+
+@pytest.mark.parametrize(
+    ("shown", "unread"), [("pts/0 08:15 2:10 0.02s 0.01s -bash", 0), ("xvdz 8 2 0.2 1 9", 1)]
+)
+def test_a_row_of_other_words_as_wide_as_the_table_is_none_of_it(shown, unread):
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 4.41 45.93 70.48 11227226 17228552\n"
+    read = reading(f"USER TTY FROM LOGIN@ IDLE JCPU PCPU WHAT\n{shown}\n\n{table}")
+    assert sum(note.is_unread for note in read.notes) == unread

@@ -63,16 +63,13 @@ def _leaves(view: View) -> list[DeviceSeries]:
 
 
 def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
-    """Sums over the disks in each report, and the mean share of time that they were busy."""
+    """Sums over the disks in each report; busy shares of several are no sum, and a mean hides a full disk."""
     if not leaves:
         return
     keys = np.unique(np.concatenate([report_keys(first_row_per_report(series)) for series in leaves]))
     extents = {}
-    for column in (*_SUMS, "util_pct"):
-        total, count = _summed(leaves, column, keys)
-        if column == "util_pct":
-            total = total / np.maximum(count, 1)
-        if (extent := quantiles.extent(np.where(count > 0, total, np.nan))) is not None:
+    for column in _SUMS:
+        if (extent := quantiles.extent(_summed(leaves, column, keys))) is not None:
             extents[column] = extent
     if extents:
         names = tuple(series.name for series in leaves)
@@ -80,17 +77,17 @@ def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
         yield HostTable("totals", view.host, len(keys), extents, devices=names, is_average=is_average)
 
 
-def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> tuple[Floats, Floats]:
-    """The sum of a column over devices in each report, and how many of them have it.
+def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> Floats:
+    """The sum of a column over devices in each report; NaN where none has it.
 
     Unknown where one at work does not: zeros of idle ones beside it are no sum.
     """
-    total, count = np.zeros(len(keys)), np.zeros(len(keys))
+    total, is_known = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.bool_)
     for series in leaves:
         rows = first_row_per_report(series)
         data, places = rows.floats(column), np.searchsorted(keys, report_keys(rows))
         known = ~np.isnan(data)
         is_at_work = (rows.floats("ios_per_s") > 0) | (rows.floats("kb_per_s") > 0)
         total[places] += np.where(known, data, np.where(is_at_work, np.nan, 0.0))
-        count[places] += known
-    return total, count
+        is_known[places] |= known
+    return np.where(is_known, total, np.nan)

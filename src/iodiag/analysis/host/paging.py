@@ -51,6 +51,11 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     moves = ~_stands_still(_is_still(kb))
     own, tasks, kb = own[moves], tasks[moves], kb[moves]
     is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
+    if "phase" in paging and len(tasks):
+        # what two runs did apart is no matter of how many tasks wait
+        runs = paging.floats("phase")[own]
+        is_both = ~np.isfinite(runs) | (np.isin(runs, runs[is_many]) & np.isin(runs, runs[~is_many]))
+        own, tasks, kb, is_many = own[is_both], tasks[is_both], kb[is_both], is_many[is_both]
     if min(is_many.sum(), (~is_many).sum()) < LEAST_OF_EITHER:
         return None
     (many, few), (slow, fast) = ([float(np.mean(of[m])) for m in (is_many, ~is_many)] for of in (tasks, kb))

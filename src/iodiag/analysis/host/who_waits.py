@@ -36,15 +36,15 @@ FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
-    """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
+    """The rows of a host's table in the same reports as `rows`; where none are, those of the same run.
 
-    vmstat beside iostat is a source of its own; then its whole capture stands for the window.
+    vmstat beside iostat is a source of its own; then its whole capture of that run stands for the window.
     """
     samples = view.samples(table)
     if samples is None:
         return None
     same = same_reports(samples, rows)
-    return samples[same] if same.any() else samples
+    return samples[same] if same.any() else view.of_same_run(samples, rows)
 
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
@@ -108,9 +108,11 @@ def is_wait_unknown(view: View, rows: Table) -> bool:
 
 def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
     """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
-    its load, while somebody may wait."""
+    its load, while somebody may wait. Half of those with requests are enough if there are several."""
     is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
-    return bool(2 * is_dead.sum() >= len(series.samples)) and not does_nobody_wait(view, rows[is_dead])
+    used = int(np.count_nonzero(series.samples.floats("ios_per_s") > 0))
+    is_mostly = 2 * is_dead.sum() >= (used if is_dead.sum() > 1 else len(series.samples))
+    return bool(is_mostly) and not does_nobody_wait(view, rows[is_dead])
 
 
 NEVER_IDLE, SECONDS_MS = 0.9, 1000.0

@@ -12,9 +12,10 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.who_waits import NOBODY, blocked, is_wait_unknown, pressure, rows_at
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import JudgedLevel, slower_above
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of
-from iodiag.analysis.states.state_sentences import sentence_of
+from iodiag.analysis.states.state_sentences import NEVER_IDLE, sentence_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_card
@@ -32,6 +33,7 @@ def template_values(series: DeviceSeries, load: JudgedLevel) -> Values:
     values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
     values |= {"reads": level.reads_per_s, "requests": level.rate}
     values["mb"] = said.rate * said.size_kb / KB_PER_MB
+    values["printed_util"] = weighted.mean(level.rows, "doubtful_util_pct")
     for way in level.ways:
         values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}
     if load.lighter is not None:
@@ -92,10 +94,14 @@ def _larger(one: float, other: float) -> float:
 def state(series: DeviceSeries, load: JudgedLevel) -> Evidence:
     """The level itself: rate, depth, latency, util."""
     size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
+    busy = NEVER_IDLE if load.level.rows.has("doubtful_util_pct") else "{util:.1f} % util"
     return cite(
         load.level.rows,
-        "{util:.1f} % util at {rate} {direction}/s" + size + ": {depth} in flight, "
-        "{latency:ms} each" + ("; " + BOTH if load.level.ways else ""),
+        busy
+        + " at {rate} {direction}/s"
+        + size
+        + ": {depth} in flight, {latency:ms} each"
+        + ("; " + BOTH if load.level.ways else ""),
         template_values(series, load),
         worst="util_pct",
     )

@@ -97,6 +97,8 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     if state.kind == "idle":
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
+    if (printed := state.mean("doubtful_util_pct")) >= 0:
+        busy, values["printed_util"] = f", {NEVER_IDLE}", printed
     if state.kind == "stuck":
         return often + "nothing completed" + (
             ", {at_once} in flight" if state.at_once > 0 else ""
@@ -123,10 +125,13 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     text += in_flight
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
-        if (printed := replaced_ms(state.rows)) >= 0:
-            text, values["printed"] = text + " (await is printed as {printed:ms})", printed
+        if (await_ms := replaced_ms(state.rows)) >= 0:
+            text, values["printed"] = text + " (await is printed as {printed:ms})", await_ms
     return text + busy, values
 
+
+NEVER_IDLE = "never idle by how long they wait (%util is printed as {printed_util:.0f} %)"
+"""How busy a device was whose %util its latency refutes."""
 
 BY_LITTLE = " by rate times latency ({counted} by its counter)"
 """Whose number of requests in flight is told where the counter lacks some."""

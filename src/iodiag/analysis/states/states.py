@@ -267,7 +267,19 @@ def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Plac
         values = samples.floats(column)
         gap = SPAN if column == "ios_per_s" else GAP  # a load that wobbles is one state
         found = [part for group in found for part in _apart(group, values[group], gap)]
-    return [*found, *little]
+    return [*(part for group in found for part in _by_run(samples, group)), *little]
+
+
+def _by_run(samples: Table, places: Places) -> list[Places]:
+    """Places by the run of a text with several, where their requests are not of one size or rate in each."""
+    if "phase" not in samples:
+        return [places]
+    phases = samples.floats("phase")[places]
+    runs = [places[phases == run] for run in np.unique(phases[~np.isnan(phases)])]
+    if not 1 < len(runs) <= MOST_STATES or sum(map(len, runs)) < len(places):
+        return [places]
+    means = ([weighted.mean(samples[run], name) for run in runs] for name in ("size_kb", "ios_per_s"))
+    return runs if any(max(each) > 2 * min(each) > 0 for each in means) else [places]
 
 
 _TIMED = ("latency_ms", "depth", "util")

@@ -119,6 +119,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
                 odd_cpu, samples = samples[~are_shares], samples[are_shares]
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
+            if family == "cpu" and "may_be_sample" in samples:
+                is_old = is_old & ~_is_sample(samples, inputs.tables.get("disk"))
             old, samples = samples[is_old], samples[~is_old]
             since_boot[family] = old
         if samples is None or not len(samples):
@@ -151,6 +153,32 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _is_sample(cpu: Table, disk: Table | None) -> Mask:
+    """Which first screens of top are samples: averages since boot of this host contradict them.
+
+    Other averages of the CPUs have other shares; or no task could wait for I/O for so long while the devices
+    were idle, of which each is busy where one waits.
+    """
+    may_be = np.equal(cpu["may_be_sample"], True)
+    is_average = np.asarray(cpu["since_boot"], dtype=bool) & ~may_be & (cpu["cpu"] == "all")
+    is_sample = np.zeros(len(cpu), dtype=np.bool_)
+    for name in ("idle_pct", "iowait_pct"):
+        averages = cpu[is_average].floats(name)
+        if len(averages := averages[np.isfinite(averages)]):
+            off = np.abs(cpu.floats(name)[:, None] - averages)
+            is_sample |= (off > _OTHER_PCT).all(axis=1)
+    if disk is not None and disk.has("util_pct"):
+        old = disk[np.asarray(disk["since_boot"], dtype=bool)]
+        busy = old.floats("util_pct")
+        if np.nansum(busy) > 0:
+            is_sample |= cpu.floats("iowait_pct") > np.nansum(busy) + _OTHER_PCT
+    return np.asarray(may_be & is_sample & (cpu["cpu"] == "all"))
+
+
+_OTHER_PCT = 10.0
+"""How far a share of all CPUs may be off its average since boot, as another tool printed it then."""
 
 
 def _last_of_each(old: Table, family: str) -> Table:

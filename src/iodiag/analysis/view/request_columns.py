@@ -375,16 +375,18 @@ def _use(disk: Table) -> Columns:
 
 
 def _recounted(disk: Table) -> Table:
-    """With the busy share from the depth where %util misses most of the time of one request at a time.
+    """With the busy share from the depth where %util misses most of the time of requests in flight.
 
     Kernels 5.0 to 5.6 count a tick where a request starts or ends. A sample of the same rate, latency and
-    size shows it; or all samples do, with exactly one in flight on average and a tick for each request at
-    the least: bursts of several that come to just that in each of them would be chance.
+    size shows it for one request at a time; or all samples do, with exactly one in flight on average and a
+    tick for each request at the least: bursts of several that come to just that in each of them would be
+    chance. Of a queue its latency shows it, on any kernel.
     """
     util, depth = disk.floats("util"), disk.floats("depth")
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)
     is_low, is_sound = is_one & (_MISSED * util < depth) & (util > 0), is_one & (_ALONE * util >= depth)
-    if not is_low.any():
+    is_queue = (depth >= _LEAST_QUEUED) & (util < _MOST_REFUTED)
+    if not (is_low.any() or is_queue.any()):
         return disk
     codes = numbered(disk["device"])[0]
     is_pinned = is_low & (util >= _LEAST_TICK_S * disk.floats("ios_per_s"))
@@ -393,10 +395,36 @@ def _recounted(disk: Table) -> Table:
     counts, active = (np.bincount(codes, weights=rows) for rows in (is_pinned, ~disk["is_idle"]))
     is_always = (counts >= _LEAST_PINNED) & (counts == active)
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
-    util = np.where(is_missed, np.minimum(depth, 1.0), util)
+    is_refuted = _outlast_busy_time(disk, codes, is_queue)
+    doubtful = np.where(is_refuted, 100 * util, np.nan)
+    util = np.where(is_missed | is_refuted, np.minimum(depth, 1.0), util)
     half = weighted.half_digit(disk)
-    is_trusted = util - half / 100 <= depth + half
-    return disk.with_columns(util=util, is_util_trusted=is_trusted)
+    is_trusted = (util - half / 100 <= depth + half) & ~is_refuted
+    return disk.with_columns(util=util, is_util_trusted=is_trusted, doubtful_util_pct=doubtful)
+
+
+def _outlast_busy_time(
+    disk: Table, codes: npt.NDArray[np.intp], is_queue: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Where requests of a queue waited on average for twice the time that %util says the device was busy.
+
+    It is busy while one is in flight. What began before its sample was in flight in the one before it, so
+    that both count, and one sample alone shows nothing.
+    """
+    wait, length = disk.floats("await_ms"), disk.floats("interval_s")
+    busy_ms, same = 1000 * disk.floats("util") * length, codes[1:] == codes[:-1]
+    busy_ms[1:] = np.where(same, np.fmax(busy_ms[1:], busy_ms[:-1]), busy_ms[1:])
+    found = is_queue & (wait <= 1000 * length) & (wait > _REFUTED * busy_ms)
+    pairs, beside = same & found[1:] & found[:-1], np.zeros(len(disk), dtype=np.bool_)
+    beside[1:] |= pairs
+    beside[:-1] |= pairs
+    return beside
+
+
+_LEAST_QUEUED, _REFUTED = 8.0, 2.0
+"""Requests in flight on average with which a device is hardly ever idle, if its busy share is refuted; and
+times the busy time that they waited."""
+_MOST_REFUTED = 1 / _REFUTED
 
 
 def _are_as_sound(

@@ -32,8 +32,8 @@ class DeviceSeries:
 
     `samples` holds the disk table's columns and those that request_columns adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
-    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. What several rules derive from
-    a device is `@cached` on it.
+    read_size_kb, write_size_kb, is_util_trusted, doubtful_util_pct (as printed, where the latency of a
+    queue refutes it), is_idle, stream, sample. What several rules derive from a device is `@cached` on it.
     """
 
     name: str
@@ -178,11 +178,11 @@ class View:
         return tuple(fact for fact in self.facts if fact.kind in kinds)
 
     def cpu_at(self, rows: Table) -> Table | None:
-        """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
+        """The host's CPU samples of the same reports as `rows`; of the same run when none are the same.
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
-        a different source, and then its whole capture stands for the window. Samples of iostat in a later
-        report than all devices do not: it prints the CPU above them, so those of that report are lost.
+        a different source, and then what it captured of that run stands for the window. Samples of iostat
+        in a later report than all devices do not: it prints the CPU above them, and those are lost.
         """
         cpu = self.cpu_all
         if cpu is None:
@@ -191,7 +191,24 @@ class View:
         if same.any():
             return cpu[same]
         window = cpu[~self._is_without_devices(cpu)]
-        return window if len(window) else None
+        return self.of_same_run(window, rows) if len(window) else None
+
+    def of_same_run(self, samples: Table, rows: Table) -> Table:
+        """Those of a table's samples that are of the same runs as `rows` of another table of the same text.
+
+        A text with the runs of one tool below those of another (vmstat a and b, then iostat a and b) has as
+        many phases of either: the first is of the first. All samples where it is not like that.
+        """
+        if "phase" not in samples or "phase" not in rows:
+            return samples
+        own, wanted = np.unique(samples.floats("phase")), np.unique(rows.floats("phase"))
+        texts = {*samples["source"].distinct(), *rows["source"].distinct()}
+        for table in self.tables.values() if len(own) > 1 and len(texts) == 1 else ():
+            runs = np.unique(table.floats("phase")) if "phase" in table else own
+            if len(runs) == len(own) and np.isin(wanted, runs).all() and not np.isin(runs, own).any():
+                found = np.isin(samples.floats("phase"), own[np.isin(runs, wanted)])
+                return samples[found]
+        return samples
 
     def _is_without_devices(self, cpu: Table) -> Mask:
         """Which samples iostat printed at the end of a text, whose devices are lost."""

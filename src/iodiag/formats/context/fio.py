@@ -161,7 +161,7 @@ def _json_percentiles(result: Mapping[str, Any]) -> Values:
             [(str(share), float(time)) for share, time in named if isinstance(time, int | float)], factor
         )
         if values:
-            return values
+            return values | ({"percentiles_of": "completion"} if key.startswith("clat") else {})
     return {}
 
 
@@ -259,6 +259,8 @@ def _take_times(found: Sequence[_Result], line: Line) -> bool:
         factor = _TO_MS.get(now.unit)
         values = _kept([(share, float(time)) for share, time in shown], factor) if factor else {}
         prefix = "fsync_" if now.of == "sync" else ""
+        if values and now.of == "clat":
+            now.values["percentiles_of"] = "completion"
         for name, value in values.items():
             now.values.setdefault(f"{prefix}{name}", value)
         now.lines += [line] if values else []
@@ -296,7 +298,9 @@ def _fact(values: Values, source: str, lines: Sequence[Line]) -> Fact:
     said += f" of {values['block_size_kb']:g} kB" if values.get("block_size_kb") else ""
     said += f" at depth {values['iodepth']:g}" if values.get("iodepth") else ""
     said += f", {values['latency_ms']:.3g} ms each" if values.get("latency_ms") else ""
-    said += f" ({told})" if (told := percentiles({**values, "max_ms": None})) else ""
+    # a mean of both times beside percentiles of one reads as a contradiction
+    of = "of completion: " if values.get("percentiles_of") and values.get("latency_ms") else ""
+    said += f" ({of}{told})" if (told := percentiles({**values, "max_ms": None})) else ""
     said += " on {device}" if values.get("device") else ""
     return fact("fio", said, values, source, lines)
 

@@ -6,8 +6,8 @@ birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is 
 (nfsiostat(8)). The first of each mount is the mean since then: it is flagged `since_boot`, as it is no sample
 of the present either, and all that leaves out reports since boot must leave it out, too. One that stands
 alone is a sample where its rates are whole operations over a few seconds, which those of a mean since the
-mount are by chance alone. Numbers whose mount was left out are of one without a name, and nothing tells that
-they are of a later report.
+mount are by chance alone. Numbers whose mount was left out are of one without a name; where they are no whole
+operations, nothing tells that they are of a later report.
 """
 
 from __future__ import annotations
@@ -140,10 +140,9 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 is_headless = is_headless or bool(is_again and rows and rows[-1].export)
                 if is_headless:
                     unread += [line.number for line in lines[at : at + size + taken]]
-                    named = {}
-                if named and is_again:
-                    rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
-                if named:
+                elif named:
+                    if is_again:
+                        rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
                     rows[-1].take(named, lines[at + size])
                     rows[-1].places |= {n: v[2] for n, v in zip(names, values, strict=True) if n in _RATES}
             elif taken:
@@ -234,7 +233,7 @@ def _values(text: str, count: int) -> list[_Value] | None:
 
 def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
-    is_mean = rows[-1].report > 0 or not (all(row.export for row in rows) and _is_sample(rows))
+    is_mean = rows[-1].report > 0 or not _is_sample(rows)
     # what is mounted meanwhile has its first report later
     first = {row.mount: row.report for row in reversed(rows)}
     front = front_columns(

@@ -217,11 +217,13 @@ def _width(block: Block) -> int:
 def _may_be_ours(words: Sequence[str], widths: Collection[int]) -> bool:
     """Whether a row without a header may be of a tool that is read, beside tables whose rows are so wide.
 
-    It is as wide as those, begins with a time or with a device as the kernel names it, or is all numbers.
+    It is as wide as those with figures beside its name, begins with a time or with a device as the kernel
+    names it, or is all numbers.
     """
     clock = _clock.leading_time(tuple(words))[1]
     is_named = any(map(is_kernel_name, words[clock : clock + 1]))
-    return bool(len(words) in widths or clock or is_named or all(map(is_figure, words[:64])))
+    is_as_wide = len(words) in widths and sum(not is_figure(word) for word in words[:_MOST_WORDS]) <= 1
+    return bool(is_as_wide or clock or is_named or all(map(is_figure, words[:_MOST_WORDS])))
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:

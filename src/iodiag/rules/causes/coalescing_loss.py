@@ -22,6 +22,7 @@ import numpy as np
 
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -34,6 +35,9 @@ SURE = 1000
 
 LEAST_ARRIVING = 50.0
 """Requests per second before merging, below which a share of merges is chance."""
+
+HARDLY_PCT = 5.0
+"""Share of requests that merge, in every sample, up to which hardly anything does."""
 
 
 class Merging(NamedTuple):
@@ -75,7 +79,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         if not is_physical(series.name) or series.name.startswith("nvme"):
             continue
-        lost = [pair for d in ("read", "write") if (pair := _parts(series, d)) and _is_lost(*pair, limits)]
+        lost = [pair for d in DIRECTIONS if (pair := _parts(series, d)) and _is_lost(*pair, limits)]
         for before, after in lost:
             yield _finding(series, before, after)
         if not lost:
@@ -99,12 +103,12 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
-    both = [_merging(series.samples, direction) for direction in ("read", "write")]
+    both = [_merging(series.samples, direction) for direction in DIRECTIONS]
     most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
         return RULE.not_applicable(reason, series.name, missing=("disk.write_merges_per_s",))
-    if 100 * weighted.or_zero(most.share) < limits.least_drop:
+    if not max(_most_pct(series.samples, direction) for direction in DIRECTIONS) >= HARDLY_PCT:
         return RULE.clear("hardly anything merges, and nothing changed", series.name)
     values: Values = {
         "share": 100 * most.share,
@@ -112,8 +116,18 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
         "requests": most.requests,
         "direction": most.direction,
     }
-    reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s: nothing was lost"
+    values["highest"] = _most_pct(series.samples, most.direction)
+    reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s"
+    reason += ", up to {highest:.1f} % in a sample" * (len(series.samples) > 1) + ": nothing was lost"
     return RULE.clear(say(reason, values), series.name)
+
+
+def _most_pct(samples: Table, direction: str) -> float:
+    """The largest share of merges, in %, in a sample with more than a few requests of the direction."""
+    merges = np.nan_to_num(samples.floats(f"{direction}_merges_per_s"))
+    arriving = merges + np.nan_to_num(samples.floats(f"{direction}s_per_s"))
+    is_many = arriving >= LEAST_ARRIVING
+    return float(np.max(100 * merges[is_many] / arriving[is_many], initial=0.0))
 
 
 def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:

@@ -396,7 +396,11 @@ def _is_waited_for(
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
     """Whether the host has no time but for work and for this device, which it mostly waits for."""
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(level.rows))
-    return shares is not None and shares.is_io_bound and level.util >= limits.full_util / 100
+    if shares is None or not shares.is_io_bound:
+        return False
+    # where each moment that is not work is of this device, work leaves it idle
+    is_all = abs(shares.iowait * (view.cpus or math.nan) - 100 * level.util) <= limits.most_residual
+    return is_all or level.util >= limits.full_util / 100
 
 
 def _confirm(device: str, direction: str) -> tuple[str, ...]:

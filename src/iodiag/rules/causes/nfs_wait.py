@@ -13,7 +13,9 @@ When it is wrong: the first report is an average since the mount and is left out
 operations waited on the client for ten times their round trip, but not when. The round trip holds the
 server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
 own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a
-round trip above that of any healthy disk is left open: the way to a distant server takes as long. One call
+round trip above that of any healthy disk is left open: the way to a distant server takes as long. Where four
+operations and more are under way all the time and none waits on the client or is sent again, that is told for
+information: whether the server is slow, or is asked for little at once, does not show. One call
 that is sent again is no loss rate: at least three are asked for. What waits on the client waits for a slot
 only where the queue for those holds as much, which nfsiostat divides by the seconds of the report (rpc
 bklog): of an average since the mount it tells nothing. The slots of a session (NFS 4.1) are not counted.
@@ -48,6 +50,8 @@ _FEWEST_CALM = 2
 _FELT_MS = 20.0
 _STEP, _STEP_SAMPLES, _SAME_RATE = 2.0, 5, 1.1
 """Times the round trip before a step, in so many samples of each side; times the rate that is no more."""
+_NEARLY_ALL, _FEWEST_SAMPLES = 0.9, 3
+"""The part of an operation that is a round trip where none waits on the client; samples that make it sure."""
 _LEAST_MOUNTED_S = 3600
 """An average since the mount is taken as one of an hour at least."""
 _WAYS = ("read", "write")
@@ -101,10 +105,75 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _finding(max(waits, key=lambda wait: wait.harm), limits)
         elif not used:
             yield RULE.undetermined(f"{mount} was hardly used; capture under load")
+        elif (rows_under_way := _under_way(rows, limits)) is not None:
+            yield _of_server(mount, rows_under_way, slow, is_average=is_average)
         elif slow:
             yield RULE.undetermined(f"{slow[0]} on {mount}, and no calm sample to compare")
         else:
             yield RULE.clear(f"operations on {mount} neither wait nor slow down")
+
+
+def _under_way(rows: Table, limits: Limits) -> Table | None:
+    """The samples, if most, in which several operations are under way all the time, and none waits here.
+
+    A rate times what an operation takes (avg exe) is how many are under way. `under_way` holds it, and
+    `at_server` the part of it from the request to the answer (avg RTT).
+    """
+    under_way, at_server = (
+        np.sum(
+            [np.nan_to_num(rows.floats(f"{way}s_per_s") * rows.floats(f"{way}_{time}")) for way in _WAYS], 0
+        )
+        / 1000
+        for time in ("await_ms", "round_trip_ms")
+    )
+    found: Mask = (under_way >= limits.under_way) & (at_server >= _NEARLY_ALL * under_way)
+    for way in _WAYS:
+        found &= ~(rows.floats(f"{way}_retransmitted_pct") > 0)
+    if 2 * np.count_nonzero(found) <= len(rows):
+        return None
+    return rows[found].with_columns(under_way=under_way[found], at_server=at_server[found])
+
+
+def _of_server(mount: str, rows: Table, slow: list[str], *, is_average: bool) -> Finding:
+    values: Values = {"mount": mount}
+    values |= {name: float(np.mean(rows.floats(name))) for name in ("under_way", "at_server")}
+    text = (
+        "{under_way:.1f} operations of NFS mount {mount} are under way on average, {at_server:.1f} of them "
+    )
+    text += "between the request and the answer, and none is sent again"
+    return RULE.finding(
+        severity="info",
+        confidence="high" if len(rows) >= _FEWEST_SAMPLES else "medium",
+        **time_fields(rows),
+        title="Operations on an NFS mount are at the server",
+        summary=say(
+            f"{text}: whoever waits for them waits for the server or the way to it, not for this host.",
+            values,
+        ),
+        evidence=(
+            cite(rows, text, values),
+            *(
+                cite(rows, f"{{rate}} {way}s/s with a round trip (RTT) of {{trip:ms}}", of_way)
+                for way in _WAYS
+                if (of_way := _of_way(rows, way))["rate"]
+            ),
+        ),
+        refutes=("more operations per second of the same kind with more tasks: the server has room",),
+        cannot_know=(
+            *_OF_A_MEAN[:1] * is_average,
+            *slow,
+            "whether the server is slow, or only asked by few tasks at once",
+        ),
+        remedy=_REMEDY["server"],
+        confirm=("nfsiostat 5 12", "mountstats"),
+    )
+
+
+def _of_way(rows: Table, way: str) -> Values:
+    return {
+        "rate": weighted.or_zero(weighted.mean(rows, f"{way}s_per_s", "nfs_mounts")),
+        "trip": weighted.mean(rows, f"{way}_round_trip_ms", "nfs_mounts"),
+    }
 
 
 def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -323,7 +392,7 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
 
 
 def _evidence(wait: _Wait, place: Place, values: dict[str, Any]) -> Iterator[Evidence]:
-    text = "{rate:.1f} {way}s/s: {took} each (exe), {trip} of it the round trip (RTT)"
+    text = "{rate} {way}s/s: {took} each (exe), {trip} of it the round trip (RTT)"
     yield cite(wait.rows, text, values, worst=f"{wait.way}_await_ms")
     if place == "network":
         yield cite(wait.rows, "{again:.1f} % were sent again", values, worst=f"{wait.way}_retransmissions")
@@ -353,6 +422,7 @@ RULE = Rule(
         "sent_again": Threshold(1, "%", "operations sent again", "healthy networks show none"),
         "losses": Threshold(3, "operations", "sent again in all", "one may be a server that restarts"),
         "share": Threshold(10, "%", "of the samples with traffic that somebody pays for", "judgement"),
+        "under_way": Threshold(4, "operations", "under way on average", "judgement: more than one task's"),
         "operations": Threshold(10, "operations", "in a sample to judge", "known to a third"),
     },
     confirm=("nfsiostat 5 12", "nfsstat -rc"),

@@ -31,6 +31,7 @@ from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.parity_costs import Share
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -204,6 +205,7 @@ def _template_values(array: Array, found: SmallWrites) -> dict[str, float]:
         "extra": paid.extra_reads,
         "by_writes": 100 * share.by_writes,
         "by_reads": 100 * share.by_reads,
+        "by_reads_least": 100 * share.by_reads_least,
         "cost": paid.amplification + paid.extra_reads,
         "mirror": 2.0,
         "resync": RESYNC_KB,
@@ -219,7 +221,8 @@ def _evidence(
     both = array.both_layers(found.rows)
     yield cite(both, _PAGED if _is_paged(found) else _WRITES, values, worst="write_kb_per_s")
     yield cite(both, _READS, values, worst="read_kb_per_s")
-    yield cite(found.rows, _AGREE if agrees else _DIFFER, values, weighs="for" if agrees else "against")
+    text = _of_reads(_AGREE if agrees else _DIFFER, found.share)
+    yield cite(found.rows, text, values, weighs="for" if agrees else "against")
     yield cite(found.rows, _COST, values, weighs="context")
     yield cite(
         both, _SMALL if is_page_sized else _LARGE, values, weighs="for" if is_page_sized else "against"
@@ -239,6 +242,16 @@ def _evidence(
         yield cite(
             None, "{shared} stand in for members and carry other traffic too", shared, weighs="against"
         )
+
+
+def _of_reads(text: str, share: Share) -> str:
+    """The text with a range for the share by reads where only the dearer way to read leaves it below all."""
+    is_more = share.by_reads_least <= 1 < share.by_reads - _ROUNDED
+    return text.replace("{by_reads:.0f} %", "{by_reads_least:.0f} to 100 %") if is_more else text
+
+
+_ROUNDED = 0.005
+"""Share beyond all that is written, which is not printed."""
 
 
 def _unseen(view: View, known: Sequence[Array], limits: Limits) -> Iterator[Finding]:
@@ -328,7 +341,7 @@ def _totals(account: HostAccount) -> Evidence:
 
 def _of_host(account: HostAccount, limits: Limits) -> Finding:
     fit = account.parity(limits.most_disagreement / 100)
-    shares: Values = {"by_writes": 100 * fit[1].by_writes, "by_reads": 100 * fit[1].by_reads} if fit else {}
+    shares = {name: 100 * share for name, share in fit[1]._asdict().items()} if fit else {}
     values: Values = {"amplification": account.amplification, "extra": account.extra_reads}
     return RULE.finding(
         confidence="low",
@@ -337,7 +350,7 @@ def _of_host(account: HostAccount, limits: Limits) -> Finding:
         summary=say(_HOST, values),
         evidence=(
             _totals(account),
-            cite(account.rows, _BOTH_FIT, shares),
+            cite(account.rows, _of_reads(_BOTH_FIT, fit[1]) if fit else _BOTH_FIT, shares),
             cite(account.rows, "old releases of sar -b count md and dm beside their disks", weighs="against"),
         ),
         refutes=("lsblk showing no parity array on this host",),

@@ -196,7 +196,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
         summary=say(_REBUILT if moved.target else _CHECKED, values),
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),
-            cite(rows, _size_text(values, is_unit), values, weighs="for" if is_unit else "context"),
+            *([_size(rows, values, is_unit)] if moved.size_kb >= 0 else []),
             cite(None, "nothing states which disks the arrays stand on", values, weighs="against"),
         ),
         refutes=(
@@ -279,6 +279,10 @@ def _size_text(values: Values, is_long_read: bool) -> str:
 
 _MERGED = 0.9
 """Share of the reads that are merged from which each was made of ten and more."""
+
+
+def _size(rows: Table, values: Values, is_unit: bool) -> Evidence:
+    return cite(rows, _size_text(values, is_unit), values, weighs="for" if is_unit else "context")
 
 
 def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> Iterator[Evidence]:

@@ -93,12 +93,14 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import (
     RANDOM_KB,
+    SERVICE,
     class_of,
     events_per_sample,
     is_adjacent_stream,
     streams_kb,
     usual_ms,
 )
+from iodiag.analysis.states.state_sentences import NEVER_IDLE
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import whole_disk_names
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
@@ -324,6 +326,8 @@ def _told(
     if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
         summary += "; {slowest:ms} in its slowest sample"
     summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
+    if lead.level.rows.has("doubtful_util_pct"):
+        summary = summary.replace("it is {util:.0f} % busy", f"it is {NEVER_IDLE}")
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
@@ -571,11 +575,31 @@ def _is_stream_alone(series: DeviceSeries, load: JudgedLevel, cpu: Table | None,
     Behind a queue of half a second everybody else waits.
     """
     samples = series.samples
-    if any((samples.floats(f"{way}_per_s") >= 1).any() for way in ("reads", "flushes")):
+    if (samples.floats("flushes_per_s") >= 1).any() or _may_reads_wait(series, load.level.rows):
         return False
     is_waited = cpu is not None and weighted.mean(cpu, "iowait_pct", "cpu") >= 100 * NOBODY
     is_short = load.level.latency_ms < limits.still_ms
-    return load.level.size_kb >= limits.merged and is_short and not is_waited
+    # reads that are read ahead are as large as a device takes: writes of about that size are made of many
+    largest = float(np.nan_to_num(samples.floats("read_size_kb")).max())
+    least = limits.merged if largest < limits.least_large else min(limits.merged, NEARLY * largest)
+    return bool(load.level.size_kb >= least and is_short and not is_waited)
+
+
+NEARLY = 0.9
+"""Share of the largest size that the mean of requests has of which nearly all are as large."""
+
+
+def _may_reads_wait(series: DeviceSeries, rows: Table) -> bool:
+    """Whether reads of other times are gone in `rows`, or take longer there than one alone.
+
+    Of an unknown class that is one on the fastest.
+    """
+    reads = rows.floats("reads_per_s")
+    if not (series.samples.floats("reads_per_s") >= 1).any():
+        return False
+    service = SERVICE["nvme" if class_of(series) == "unknown" else class_of(series)]
+    usual = np.array([service.usual(size) for size in np.nan_to_num(rows.floats("read_size_kb"))])
+    return not ((reads >= 1) & (rows.floats("read_await_ms") <= usual)).all()
 
 
 def _is_cpu_spent(view: View, rows: Table, limits: Limits) -> bool:
@@ -690,6 +714,9 @@ RULE = Rule(
             "proc_stat(5): iowait is idle time",
         ),
         "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
+        "least_large": Threshold(
+            128, "kB", "reads that tell what a device takes", "judgement: read ahead (128 kB by default)"
+        ),
         "far_more": Threshold(3, "x", "kB/s of another run that refute a limit", "judgement: beyond noise"),
         "larger": Threshold(
             1.5, "x", "size of its requests: another way to ask", "more of the same asks more"

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -102,6 +103,11 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         severity = "info"
     elif reads_wait and sure != "low":
         severity = "warning"
+    # where nothing is read and nobody is blocked there are no others to wait
+    is_alone = (
+        not reads_wait and not tasks_wait and not (found.series.samples.floats("reads_per_s") >= 1).any()
+    )
+    title: dict[str, Any] = {"title": "Writes come in floods"} if is_alone and found.is_split else {}
     values: Values = {
         "device": found.series.name,
         "count": found.count,
@@ -128,6 +134,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         evidence=tuple(_of_floods(found, tasks, values, victims)),
         refutes=("the same latencies without the bursts",),
         cannot_know=("whether page cache, a checkpoint or a backup writes: the device sees writes only",),
+        **title,
     )
 
 

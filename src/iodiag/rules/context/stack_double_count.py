@@ -7,8 +7,8 @@ Why it matters: dashboards and averages over all lines double the load, and aver
 layers that wait for each other.
 
 When it is wrong: it is advice on reading, no trouble. What nothing states or shows as stacked is
-taken for a device of its own, so the true sum may be smaller still. Where an md or device-mapper device moves
-more than a little and nothing says what it stands on, no sum is told.
+taken for a device of its own, so the true sum may be smaller still. Where an md or device-mapper device reads
+or writes more than a little of what the disks do, and nothing says what it stands on, no sum is told.
 
 References: sar(1), iostat(1); Linux block/blk-core.c (submit_bio counts a byte once).
 """
@@ -25,6 +25,7 @@ from iodiag.analysis.array.hidden_parity import HostAccount, host_account
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -53,11 +54,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     below = {name for parents in above.values() for name in parents}
     unknown = [series for series in whole if may_be_stacked(series) and series.name not in below]
     unknown = [series for series in unknown if len(whole) > 1 or not may_be_disk(view, series)]
-    if unknown and _kb(unknown) > _SMALL * _kb(tops):
+    placed = [series for series in tops if series not in unknown] or tops
+    if any(_kb(unknown, way) > _SMALL * _kb(placed, way) for way in DIRECTIONS):
         sure = "may stand" if any(may_be_disk(view, series) for series in unknown) else "stands"
         reason = f"it {sure} on others, and nothing says on which: lsblk would"
         yield RULE.undetermined(reason, *(series.name for series in unknown))
         return
+    if not all(may_be_stacked(series) for series in placed):
+        # what nothing places may stand on a disk that is told itself: its bytes would be told twice
+        tops = placed
     leaves = [series for series in whole if series.name not in below and not may_be_stacked(series)]
     # where every device is at the top nothing is counted twice
     shown, tops, leaves = (_without_gaps(devices, above, view) for devices in (shown, tops, leaves))
@@ -92,9 +97,10 @@ def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries
     return _kb(shown) > limits.least_ratio * asked and asked >= limits.least_kb * _reports(shown)
 
 
-def _kb(devices: Sequence[DeviceSeries]) -> float:
-    """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
-    return float(np.nansum(np.concatenate([series.samples.floats("kb_per_s") for series in devices])))
+def _kb(devices: Sequence[DeviceSeries], way: str = "") -> float:
+    """kB/s, of one direction or both, over all samples: what a report leaves out moved nothing in it."""
+    column = f"{way}_kb_per_s" if way else "kb_per_s"
+    return float(sum(np.nansum(series.samples.floats(column)) for series in devices))
 
 
 def _reports(devices: Sequence[DeviceSeries]) -> int:

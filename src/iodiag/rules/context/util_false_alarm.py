@@ -70,6 +70,9 @@ def _are_alike(one: Busy, other: Busy) -> bool:
     return first.headroom == second.headroom and first.level.kind == second.level.kind and is_like
 
 
+ONE = 1.1
+"""Requests in flight while busy of a client that asks for one thing at a time."""
+
 _LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
 """Equal members of a set measure within a fifth of each other."""
 
@@ -85,6 +88,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
         max(map(_points, alarms)), at_most="high" if is_sustained(longest_contiguous(series, rows)) else alone
     )
     values = template_values(series, lead) | {"others": len(alike) - 1}
+    values["few"] = "one thing" if lead.level.busy_depth <= ONE else "one or two things"
     values["below"] = f", which are {mean_below(lead):.0f} % busy" if lead.below else ""
     more = " The same holds for {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
@@ -178,8 +182,8 @@ _SUMMARY = {
     "({higher_times:.1f} times as many) with more in flight: %util does not show its capacity.",
     "flat latency": "{device} shows {util:.1f} % busy at {depth} in flight, yet a request takes only "
     "{inflation:.1f} times as long as alone: it is not near its limit.",
-    "one at a time": "{device} shows {util:.1f} % busy with {depth} in flight: its client asks for one "
-    "thing at a time, and it could serve more.",
+    "one at a time": "{device} shows {util:.1f} % busy with {depth} in flight: its client asks for {few} "
+    "at a time, and it could serve more.",
     "slow few": "{device} shows {util:.1f} % busy with {depth} in flight: %util shows how often it is "
     "asked, not its capacity; {latency} ms each is long for a device that does not spin.",
     "plausible latency": "{device} shows {util:.1f} % busy, yet answers in {latency} ms with {depth} in "

@@ -2,13 +2,14 @@
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample is
 enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
-mean, it has to be so in half of the samples. With time left, half of it spent in the kernel in most samples
-is a note if more tasks want to run than there are CPUs, or, of three samples, than one CPU serves; so is a
-stretch of three samples of fewer, with more than eight tasks where CPUs are not counted. One CPU that spends
-90 % of its time in interrupts, in half of the samples, is told, however idle the others, and is a note if it
-is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of the samples while
-nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU, as
-many tasks that want to run in three samples, and none in five and more that is blocked on I/O.
+mean, it has to be so in half of the samples, of the text or of a run of several in it. With time left, half
+of it spent in the kernel in most samples is a note if more tasks want to run than there are CPUs, or, of
+three samples, than one CPU serves; so is a stretch of three samples of fewer, with more than eight tasks
+where CPUs are not counted. One CPU that spends 90 % of its time in interrupts, in half of the samples, is
+told, however idle the others, and is a note if it is 95 % busy with anything; so are soft interrupts that
+take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where the CPUs' time is not shown:
+a load average of two and more for each CPU, as many tasks that want to run in three samples, and none in
+five and more that is blocked on I/O.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -84,14 +85,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     # where tasks wait for I/O in the other samples, they are the trouble
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
-    if others_wait and 2 * np.count_nonzero(is_out) < len(cpu):
-        reason = (
-            f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples; in the others tasks "
-            "wait for I/O"
-        )
-        yield RULE.undetermined(reason)
+    in_run = _in_run_without_time(cpu, is_out, limits)
+    if others_wait and 2 * np.count_nonzero(is_out & in_run) < np.count_nonzero(in_run):
+        few = f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples"
+        yield RULE.undetermined(f"{few}; in the others tasks wait for I/O")
         return
-    yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
+    in_run |= not others_wait
+    yield _finding(view, cpu[in_run], cpu[in_run & is_out], limits, others_wait=others_wait)
+
+
+def _in_run_without_time(cpu: Table, is_out: Mask, limits: Limits) -> Mask:
+    """The samples of the run, of several in a text, most of which have no CPU time left; else all."""
+    phases = cpu.floats("phase") if "phase" in cpu else np.zeros(len(cpu))
+    runs = [phases == phase for phase in np.unique(phases)]
+    out = [run for run in runs if max(limits.samples, run.sum() / 2) <= (run & is_out).sum()]
+    return out[0] if out else np.ones(len(cpu), dtype=np.bool_)
 
 
 def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
@@ -147,7 +155,7 @@ def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     if not len(rows) or 2 * len(rows) < len(shares):
         return None
     values = _of_cpu(rows, len(shares))
-    text = "{which} spends {interrupts:.0f} % of its time in interrupts, {full:.0f} % in the kernel, while "
+    text = "{which} spends {interrupts:.0f} % of its time in interrupts, while "
     text += f"all CPUs together are {{busy:.0f}} % busy, {in_samples(len(shares))}"
     return RULE.finding(
         severity="warning",
@@ -348,7 +356,8 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
     is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
     values = _shares(rows) | {"count": len(rows), "samples": samples}
-    often = in_samples(samples)
+    is_run = view.cpu_all is not None and samples < len(view.cpu_all)
+    often = in_samples(samples) + " of one run" * is_run
     text = f"user {{user:.0f}} %, {_system(values)}, idle {{idle:.1f}} %"
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
@@ -358,7 +367,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
         severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
-        title=say(f"{RULE.title}, {often}", values) if len(rows) < samples else RULE.title,
+        title=say(f"{RULE.title}, {often}", values) if len(rows) < samples or is_run else RULE.title,
         summary=say(f"The CPUs have {left} time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),

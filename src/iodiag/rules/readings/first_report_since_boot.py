@@ -32,7 +32,7 @@ from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Floats, Table, by_text, numbered, stacked
+from iodiag.table.table import Floats, Mask, Table, by_text, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""
@@ -55,29 +55,40 @@ class Contrast(NamedTuple):
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """One finding per host: what was left out, or that there is nothing else."""
+    """What was left out, or that there is nothing else: one finding of top's first screens, one of others."""
     found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
     if not found:
         yield _without_average(view)
         return
+    told = []
+    for is_of_top in (False, True):
+        part = {family: rows[_are_of_top(rows) == is_of_top] for family, rows in found.items()}
+        part = {family: rows for family, rows in part.items() if len(rows)}
+        if part and (one := _finding(view, part, limits, is_of_top)) is not None:
+            told.append(one)
+    yield from told
+    if not told:
+        yield RULE.undetermined("an average since boot is left out; those that follow are alike, or too few")
+
+
+def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: bool) -> Finding | None:
+    """What is told of some tables; None where others follow and nothing in them differs."""
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)
     if not only and not contrasts:
-        text = "an average since boot is left out, and those that follow do not contradict it"
-        yield RULE.undetermined(text)
-        return
+        return None
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
     count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
-    is_of_mounts, is_of_top = found.keys() == {"nfs_mounts"}, _is_of_top(found)
+    is_of_mounts = found.keys() == {"nfs_mounts"}
     alone, beside, cited = _SAID_OF_TOP if is_of_top else _SAID
     values: Values = {
         "count": count,
         "tables": ", ".join(only),
         "when": "the mount" if is_of_mounts else "boot",
     }
-    yield RULE.finding(
+    return RULE.finding(
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "low",
         summary=say(alone if only else beside, values),
@@ -89,24 +100,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _is_of_top(found: dict[str, Table]) -> bool:
-    """Whether all rows are of first screens of top, which may be samples."""
-    told = (
-        found["cpu"]["may_be_sample"]
-        if found.keys() == {"cpu"} and "may_be_sample" in found["cpu"]
-        else False
-    )
-    return bool(np.equal(told, True).all())
+def _are_of_top(rows: Table) -> Mask:
+    """Which rows are of first screens of top, which may be samples."""
+    is_of_top = "may_be_sample" in rows
+    return np.asarray(np.equal(rows["may_be_sample"], True) if is_of_top else np.zeros(len(rows), np.bool_))
 
 
 def _without_average(view: View) -> Outcome:
-    """That no report averages the time since boot, or that a lone one may."""
+    """That no report averages the time since boot, or that the first may: nothing tells how long any is."""
     shown = [series.samples for series in view.devices]
-    is_open = any(len(rows) == 1 and rows.has("util_pct") for rows in shown)
+    is_open = any(rows.has("util_pct") for rows in shown)
     is_open &= all(np.isnan([*rows.floats("interval_s"), *rows["time"].seconds()]).all() for rows in shown)
     if is_open:
         return RULE.undetermined(
-            "nothing shows how long the only report is: it may average the time since boot"
+            "nothing shows how long the reports are: the first may average the time since boot"
         )
     return RULE.clear("no report averages the time since boot")
 
@@ -149,8 +156,11 @@ def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[
         for number in range(len(first)):
             item = str(first[first_key][number]) if first_key else ""
             same = parts.get((str(first["source"][number]), item))
-            if same is not None and len(same) >= limits.samples:
-                yield from _of_columns(family, item, first, number, same)
+            if same is None:
+                continue
+            least = 1.0 if len(same) >= limits.samples else limits.factor
+            found_in = _of_columns(family, item, first, number, same)
+            yield from (contrast for contrast in found_in if contrast.factor >= least)
 
 
 def _parts(view: View, family: str, later: Table) -> dict[tuple[str, str], Table]:
@@ -223,7 +233,10 @@ RULE = Rule(
     to_clear=ToClear(samples=0, requests=0),
     thresholds={
         "samples": Threshold(
-            3, "reports", "later reports that a contrast needs", "judgement: a range of two is none"
+            3, "reports", "later reports that a small contrast needs", "judgement: a range of two is none"
+        ),
+        "factor": Threshold(
+            3, "times", "by which fewer reports have to differ", "judgement: chance does not triple a load"
         ),
         "columns": Threshold(
             5, "columns", "columns out of range that settle it", "judgement: chance puts one or two"

@@ -92,19 +92,19 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
         values = _numbers(name, bursts[name]) | {"all": len(series.loaded) if series is not None else 0}
         text = (
             "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
-            "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
+            "{busy_rate:.0f} requests/s while busy, against {rate} on the average{middle} ({count} of {all} "
             "samples with load)"
         )
         evidence.append(cite(bursts[name], text, values, worst="at_once"))
-    worst = _numbers(told[0], bursts[told[0]])
+    first = _numbers(told[0], bursts[told[0]])
     return RULE.finding(
         severity="notice",
-        confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
+        confidence="medium" if float(first["most"]) >= limits.flood else "low",
         **device_fields(bursts[told[0]], *told),
         summary=say(
-            "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
-            "busy, not {depth}.",
-            worst,
+            "{device} works in bursts that the samples average away: {at_once:.1f} in flight while it is "
+            "busy, not {depth}{middle}.",
+            first,
         ),
         evidence=tuple(evidence),
         refutes=("samples of one second that show the same depth throughout",),
@@ -113,16 +113,20 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
 
 
 def _numbers(name: str, rows: Table) -> Values:
-    worst = int(np.argmax(rows.floats("at_once")))
-    return {
+    """The numbers of the sample in the middle by depth while busy, and the `most` of all of them."""
+    order = np.argsort(rows.floats("at_once"))
+    row, most = rows[order[[(len(order) - 1) // 2]]], rows.floats("at_once").max()
+    found: Values = {
         "device": name,
-        "util": float(rows.floats("util_pct")[worst]),
-        "depth": float(rows.floats("depth")[worst]),
-        "at_once": float(rows.floats("at_once")[worst]),
-        "rate": float(rows.floats("ios_per_s")[worst]),
-        "busy_rate": float((rows.floats("ios_per_s") / rows.floats("busy"))[worst]),
+        "util": float(row.floats("util_pct")[0]),
+        "depth": float(row.floats("depth")[0]),
+        "at_once": float(row.floats("at_once")[0]),
+        "rate": float(row.floats("ios_per_s")[0]),
+        "busy_rate": float((row.floats("ios_per_s") / row.floats("busy"))[0]),
         "count": len(rows),
+        "most": float(most),
     }
+    return found | {"middle": say(", in the median sample; up to {most:.1f}", found) * (len(rows) > 1)}
 
 
 def _is_long(series: DeviceSeries, limits: Limits) -> bool:

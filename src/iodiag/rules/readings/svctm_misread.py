@@ -171,15 +171,15 @@ def _contrast(case: _Misread) -> Evidence:
 
 
 def _overlap(case: _Misread) -> Evidence:
-    level = case.level
+    level, util = case.level, weighted.mean(case.level.rows, "util_pct")
     values: Values = {
         "device": case.name,
         "svctm": _svctm(level),
         "depth": level.busy_depth,
         "latency": _await(level),
         "rate": level.rate,
-        "util": 100 * level.util,
-        "quotient": 1000 * level.util / level.rate,
+        "util": util,
+        "quotient": 10 * util / level.rate,
     }
     text = (
         "{device}: {depth} in flight while busy, {latency} ms each: svctm {svctm} ms is only the {util:.1f} "

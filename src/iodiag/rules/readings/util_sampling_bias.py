@@ -5,8 +5,10 @@ non-empty for a share U of the time holds at least U requests on average, so U â
 counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this. And
 samples of one request at a time whose %util is a third of what another sample of the same rate, latency and
 size has, or less, or a third of the mean in flight where that is one in all of three samples and more:
-kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. There everything is judged by
-the number in flight. What is known of the kernel in the banner is told with its source.
+kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. And two samples in a row, or
+more, of a queue whose requests wait on average for twice the time that the device was busy by its %util: it
+is busy while it holds one. There everything is judged by the number in flight. What is known of the kernel
+in the banner is told with its source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
@@ -82,6 +84,7 @@ def _missed(series: DeviceSeries) -> Table:
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
+    is_queue = rows.has("doubtful_util_pct")
     text = "{device} shows {util} % util with {depth} requests in flight, one at a time, "
     text += (
         "where another sample of the same rate, latency and size shows three times as much and more"
@@ -89,6 +92,11 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
         else "in each sample with I/O"
     )
     text += ": it was busy {busy} % of the time"
+    if is_queue:
+        text = (
+            "{device} shows {util} % util with {depth} requests in flight that take {latency} ms each, twice "
+        )
+        text += "as long as it would have been busy: one that holds a request is"
     values = _values(series, rows)
     return RULE.finding(
         severity="info",
@@ -101,7 +109,7 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
             cite(rows, text, values, worst="depth"),
             *of_bug(known_bug(kernel, "util_pct", "too low"), kernel),
         ),
-        refutes=("a kernel older than v5.0 or newer than v5.6",),
+        refutes=() if is_queue else ("a kernel older than v5.0 or newer than v5.6",),
     )
 
 
@@ -141,6 +149,7 @@ def _values(series: DeviceSeries, rows: Table) -> Values:
         "device": series.name,
         "util": float(rows["util_pct"][worst]),
         "depth": float(rows["depth"][worst]),
+        "latency": float(rows["latency_ms"][worst]),
         "busy": 100 * float(rows["depth"][worst]),
         "count": len(rows),
         "all": len(series.samples),

@@ -276,10 +276,26 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
     often = in_samples(samples)
     if always >= samples / 2 > len(rows):
         often += ", and at least one in {always}"
+    often += _by_run(rows, values)
     if not view.cpus:
         return "", often
     values["cpus"] = view.cpus
     return " on {cpus:g} CPUs", often
+
+
+def _by_run(rows: Table, values: Values) -> str:
+    """How many tasks were blocked in either of two runs that are far apart; fills in their `values`."""
+    runs = np.unique(rows.floats("phase")) if "phase" in rows else np.zeros(0)
+    if len(runs) != len(_RUNS):
+        return ""
+    means = [weighted.mean(rows[rows.floats("phase") == run], "waiting", "queue") for run in runs]
+    values |= dict(zip(_RUNS, means, strict=True))
+    is_apart = max(means) >= _APART * min(means)
+    return " ({first:.1f} in the first run, {second:.1f} in the second)" if is_apart else ""
+
+
+_RUNS, _APART = ("first", "second"), 1.5
+"""Names of two runs in a text, and times by which the mean of both is that of neither."""
 
 
 def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:

@@ -17,15 +17,15 @@ the same device took a twentieth of that in a sample at a like rate. A latency p
 share of 0 is none: the busy share refutes it.
 
 When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
-pause as latency. A limiter that holds requests back makes any latency: volume-cap and
-throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
-take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
-seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
-where no task is blocked. Fewer than 50 requests in less than a fifth of the samples, or in a lone
-report of unknown length, are a notice, and so are writes alone, below a second, of which less than 0.1 are in
-flight on what may be a disk, a card or a stick while it is seen that nobody waits; below 5 % busy a deep
-queue while busy that explains the latency is a burst, which proves nothing. It is critical where the device
-has no idle time in half of its samples and no load explains what it takes, unless nobody is seen to wait.
+pause as latency. A limiter that holds requests back makes any latency: volume-cap and throttled-above-device
+name it. A write that comes with cache flushes takes as long as they do: what they take is added to what is
+sane, and flush-latency judges them. A memory card or a USB stick that erases takes seconds for writes and is
+no worse than its kind. Seconds in a long queue of buffered writes hurt nobody where no task is blocked.
+Fewer than 50 requests in less than a fifth of the samples, or in a lone report of unknown length, are a
+notice, and so are writes alone, below a second, of which less than 0.1 are in flight on what may be a disk,
+a card or a stick while it is seen that nobody waits; below 5 % busy a deep queue while busy that explains
+the latency is a burst, which proves nothing. It is critical where the device has no idle time in half of its
+samples, or of several with requests, and no load explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -355,7 +355,7 @@ def _finding(
     is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
         severity="critical" if is_dead else severity,
-        confidence="high" if requests >= limits.least_requests else "medium",
+        confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
         **device_fields(rows, *named),
         summary=say(
             f"{{device}} takes {'up to ' * (float(values['count']) > 1)}"
@@ -370,9 +370,25 @@ def _finding(
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(rows, values), *reported(view, named)),
         confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
-        refutes=("a disk that was spun down, or a machine that was paused, just before",),
+        refutes=(_SPUN_DOWN if _may_spin(series) else "a machine that was paused just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+_SPUN_DOWN = "a disk that was spun down, or a machine that was paused, just before"
+
+
+def _may_spin(series: DeviceSeries) -> bool:
+    return class_of(series) in ("spinning", "unknown") and not is_virtual(series)
+
+
+def _is_doubted(rows: Table) -> bool:
+    """Whether every sample has a busy share that cannot be true: its other numbers may be off as well."""
+    return bool((rows.floats("util_pct") > MOST_UTIL_PCT).all())
+
+
+MOST_UTIL_PCT = 102.0
+"""Busy share up to which it is timer skew: up to 101.6 % on sound devices."""
 
 
 def _ahead(worst: Values) -> str:

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.structure.blocks import ClockSequence
-from iodiag.model.units import KB_PER_SECTOR
-from iodiag.table.table import Floats, Ints
+from iodiag.table.table import Bools, Floats, Ints
 
 _FEWEST_LATER = 3
 _MOST_LATER = 100
@@ -186,7 +185,7 @@ def _with_own_first(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
     """The lengths, with that of the first report by its own grid where it lies off that of the others."""
     first = _rates(groups, is_first=True)
     own = _clock.grid_interval(first)
-    if not (np.isnan(own) or np.isnan(lengths[0]) or _is_on_grid(first, lengths[0])):
+    if not (np.isnan(own) or np.isnan(lengths[0]) or _clock.is_on_grid(first, lengths[0]).all()):
         lengths[0] = own
     return lengths
 
@@ -219,29 +218,31 @@ def may_be_since_boot(
     """Whether the first report of a tool that begins with an average since boot can be that average.
 
     It cannot when its event rates all lie on the grid of a short interval, that of the command (`stated`)
-    or of the other reports first of all, when a device is busy all the
-    time or more, when its totals are those of a few minutes, and it need not when its numbers are like
-    those that follow. An interval that a command or the other reports tell of is believed sooner than one
-    that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began, only if
-    chance hardly makes it, or if its load is that of the other reports as well.
+    or of the other reports first of all, when a device is busy all the time or more, when its totals are
+    those of a few minutes or all 0 (an unused disk has read its partitions), and it need not when its numbers
+    are like those that follow. An interval that a command or the other reports tell of is believed sooner
+    than one that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began,
+    only if chance hardly makes it, or if its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
-    if not np.isnan(_clock.grid_interval(first)):
+    if not np.isnan(_clock.grid_interval(first)) or _has_no_totals(groups):
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
     if is_believed and not np.isnan(length):
-        sectors = [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
-        counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
+        kb = np.concatenate(
+            [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
+        )
         # a sample of 10 s may take some hundredths more: of several lengths one fits by chance more often
         near = [length + more for more in _clock.JITTER]
         for tried in ([length], near):
-            if not np.isnan(_clock.grid_interval(counted, tried, by_chance=_RARELY / len(tried))):
+            if not np.isnan(_clock.grid_interval(first, tried, _RARELY / len(tried), kb)):
                 return False
         # one report that shows little: two whole counts of the command's own interval tell as well
-        distinct = np.unique(counted[counted > 0])
-        chance = min(1.0, 0.0202 * length) ** len(distinct)
-        if is_alone(groups) and chance < _SELDOM and _is_on_grid(distinct, length):
+        rates, kb = np.unique(first[first > 0]), np.unique(kb[kb > 0])
+        chance = min(1.0, 0.0202 * length) ** (len(rates) + len(kb))
+        is_on = _clock.is_on_grid(rates, length).all() and _clock.is_on_grid(kb, 2 * length).all()
+        if is_alone(groups) and chance < _SELDOM and is_on:
             return False
     if not np.isnan(length) and not is_alone(groups):
         chance = _chance_on_grid(groups, length)
@@ -263,7 +264,7 @@ def _likely_grid(groups: Sequence[RowGroup]) -> float:
 def _others_grid(groups: Sequence[RowGroup]) -> float:
     """The interval that the rates of all reports but the first betray; NaN where nothing is proven."""
     later = _rates(groups, is_first=False)
-    found = _clock.grid_interval(later)
+    found = _clock.grid_interval(later, kb=_large_kb(groups))
     # each sample may be some hundredths longer than the others
     return _clock.usual_grid(later, _reports_of_rates(groups)) if np.isnan(found) else found
 
@@ -284,16 +285,17 @@ def _chance_on(groups: Sequence[RowGroup], length: float) -> float:
     for rows in (rows for rows in groups if rows.rates_at):
         first = rows.numbers[rows.report == 0]
         rates, kb = first[:, list(rows.rates_at)], first[:, list(rows.sectors_at)]
-        if not _is_on_grid(rates[rates > 0], length):
+        if not _clock.is_on_grid(rates[rates > 0], length).all():
             return 1.0
-        is_telling = kb >= _LARGE_KB * np.fmax(rates.max(axis=1, keepdims=True), 1.0)
-        is_telling &= _is_on_grid(kb[is_telling] / KB_PER_SECTOR, length)
+        is_telling = _are_large(rates, kb) & _clock.is_on_grid(kb, 2 * length)
         most = max(most, int(((rates > 0).sum(axis=1) + is_telling.sum(axis=1)).max(initial=0)))
     return min(1.0, 0.0202 * length) ** most
 
 
-def _is_on_grid(rates: Floats, length: float) -> bool:
-    return bool((np.abs(rates * length - np.round(rates * length)) <= 0.0051 * length).all())
+def _are_large(rates: Floats, kb: Floats) -> Bools:
+    """Which kB per second are of requests so large that their sectors do not follow from how many came."""
+    result: Bools = kb >= _LARGE_KB * np.fmax(rates.max(axis=1, keepdims=True), 1.0)
+    return result
 
 
 def _has_their_load(groups: Sequence[RowGroup]) -> bool:
@@ -327,9 +329,9 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     first = first[first > 0]
     # a sample of another length, or of a few hundredths more or less, lies on the grid of its own
     is_sample = not np.isnan(_clock.grid_interval(first))
-    if is_sample or any(_is_on_grid(first, length) for length in _like(usual)):
+    if is_sample or any(_clock.is_on_grid(first, length).all() for length in _like(usual)):
         return False
-    is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
+    is_off = ~_clock.is_on_grid(first, usual)
     fewest = _FEWEST_OF_ONE if is_single else _FEWEST_OFF
     return bool(is_off.sum() >= fewest and is_off.mean() >= 0.5)
 
@@ -419,6 +421,12 @@ def _totals_span(groups: Sequence[RowGroup]) -> float:
     return float(np.median(found))
 
 
+def _has_no_totals(groups: Sequence[RowGroup]) -> bool:
+    """Whether the first report prints totals, and all of them are 0."""
+    totals = [rows.numbers[rows.report == 0][:, [total for _, total in rows.totals_at]] for rows in groups]
+    return any(part.size for part in totals) and all((part == 0).all() for part in totals)
+
+
 def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | None) -> Ints:
     """The reports among `starts` whose totals make another length than the command's or that of the others.
 
@@ -501,6 +509,16 @@ def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
     for rows in groups:
         some = np.flatnonzero((rows.report == 0) == is_first)[:_MOST_ROWS]
         parts.append(rows.numbers[np.ix_(some, np.array(rows.rates_at, dtype=np.int64))].ravel())
+    return np.concatenate(parts)
+
+
+def _large_kb(groups: Sequence[RowGroup]) -> Floats:
+    """The kB per second of large requests in the reports that follow the first one."""
+    parts = [np.empty(0)]
+    for rows in (rows for rows in groups if rows.rates_at):
+        later = rows.numbers[rows.report > 0][:_MOST_ROWS]
+        rates, kb = later[:, list(rows.rates_at)], later[:, list(rows.sectors_at)]
+        parts.append(kb[_are_large(rates, kb)])
     return np.concatenate(parts)
 
 

@@ -378,7 +378,7 @@ _ONCE = ("Take more samples, to see whether it lasts.",)
 _OF_HEADS = ("Drives that park their heads or spin down take seconds to answer: switch that off.",)
 
 _SUMMARY = (
-    "{slow} takes {latency:ms}, its peers ({peers}) take {others:ms} at the same load "
+    "{slow} takes {latency:ms}, its peers ({peers}) take {of_peers} at the same load "
     "({times:.1f} times as long)"
 )
 _PAID = "; the set is only as fast as its slowest member."

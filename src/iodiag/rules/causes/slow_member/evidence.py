@@ -10,13 +10,16 @@ import numpy as np
 from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
 
 GATE_WITHIN, GATE_AHEAD = 0.1, 1.3
 """The array's latency is within a tenth of its slowest leg's, which is 1.3 times the next one's."""
+
+PEERS_APART = 1.3
+"""Times that the latencies of peers differ from which their median alone would mislead."""
 
 BUSY_AHEAD = 1.5
 """On spinning disks, time busy per request of the slow one over its peers'."""
@@ -70,13 +73,22 @@ def template_values(found: Comparison) -> Values:
     latencies, depths = found.latencies, [weighted.mean(rows, "depth") for rows in found.rows]
     loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
     others = [device.name for n, device in enumerate(found.peers.devices) if n != found.slow]
-    busy, usual = busy_ms(found), float(np.median(np.delete(latencies, found.slow)))
+    of_others = np.delete(latencies, found.slow)
+    busy, usual = busy_ms(found), float(np.median(of_others))
+    # one of them that a reader looks up is not to seem another number
+    apart = (
+        say(" in the median ({fast} to {next})", {"fast": of_others.min(), "next": of_others.max()})
+        if of_others.max() > PEERS_APART * of_others.min()
+        else ""
+    )
     return {
         "slow": found.slow_series.name,
         "peers": ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else ""),
         "more": max(len(others) - 4, 0),
         "latency": latencies[found.slow],
         "others": usual,
+        "of_peers": say("{others:ms}", {"others": usual}) + apart,
+        "apart": apart,
         "times": latencies[found.slow] / usual,
         "next": max(np.delete(latencies, found.slow)),
         "ratio": float(np.median(found.ratios)),
@@ -158,10 +170,11 @@ def _second(found: Comparison) -> Iterator[Evidence]:
 
 
 _RATIO = (
-    "{slow} takes {latency} ms against {others} ms on {peers}; sample by sample {ratio} times its peers' "
-    "latency in the median of {samples} samples ({least} to {most}); it is the slowest in {slowest} of them"
+    "{slow} takes {latency} ms against {others} ms{apart} on {peers}; sample by sample {ratio} times its "
+    "peers' latency in the median of {samples} samples ({least} to {most}); it is the slowest in "
+    "{slowest} of them"
 )
-_ONE = "{slow} takes {ratio} times its peers' latency: {latency} ms against {others} ms on {peers}"
+_ONE = "{slow} takes {ratio} times its peers' latency: {latency} ms against {others} ms{apart} on {peers}"
 _EQUAL = "all carry the same load, {least_load} to {most_load} kB/s, {spread:.1f} % apart"
 _UNEQUAL = "loads differ by {spread:.1f} %, {least_load} to {most_load} kB/s: the slow one carries no more"
 _GATE = (

@@ -1,0 +1,56 @@
+import pytest
+
+from iodiag.formats.context.drbd import FORMAT
+from reading import blocks_of
+
+STATUS = (
+    "  mail role:Primary suspended:no\n"
+    "      write-ordering:flush\n"
+    "    volume:0 minor:3 disk:UpToDate\n"
+    "        size:20969820 read:1200 written:88012 upper-pending:2 lower-pending:1 blocked:no\n"
+    "    volume:1 minor:4 disk:UpToDate\n"
+    "        size:20969820 read:1200 written:88012 upper-pending:3 lower-pending:0 blocked:no\n"
+    "    node-b connection:Connected role:Secondary congested:no\n"
+    "      volume:0 replication:Established peer-disk:UpToDate\n"
+    "          received:0 sent:88012 out-of-sync:16 pending:4 unacked:0\n"
+)
+PROC = (
+    " 0: cs:Connected ro:Secondary/Primary ds:UpToDate/UpToDate C r-----\n"
+    "    ns:0 nr:1048576 dw:1048576 dr:0 al:0 bm:0 lo:2 pe:0 ua:1 ap:0 ep:1 wo:f oos:0\n"
+)
+
+
+def test_the_volumes_and_peers_of_a_resource_are_added_up():
+    (block,) = blocks_of(FORMAT, STATUS + "  web role:Secondary\nsda 1.0 2.0\n")[:1]
+    values = dict(block.facts[0].values)
+    assert (values.pop("role"), values.pop("device")) == ("Primary", "drbd3")
+    assert values == {
+        "upper_pending": 5,
+        "lower_pending": 1,
+        "peer_pending": 4,
+        "unacked": 0,
+        "out_of_sync_kb": 16,
+    }
+
+
+def test_each_resource_has_a_role_of_its_own():
+    blocks = blocks_of(FORMAT, STATUS + "  web role:Secondary\n    disk:UpToDate\n")
+    assert [block.facts[0].word("role") for block in blocks] == ["Primary", "Secondary"]
+
+
+def test_a_minor_of_proc_drbd_is_a_device():
+    (block,) = blocks_of(FORMAT, PROC + PROC.replace("0:", "1:", 1).replace("lo:2", "lo:9"))[:1]
+    assert block.facts[0].values == {
+        "role": "Secondary",
+        "device": "drbd0",
+        "upper_pending": 0,
+        "lower_pending": 2,
+        "peer_pending": 0,
+        "unacked": 1,
+        "out_of_sync_kb": 0,
+    }
+
+
+@pytest.mark.parametrize("text", ["its role:Primarily", "user role: Primary", "0: cs:Connected"])
+def test_other_words_are_none(text):
+    assert not blocks_of(FORMAT, text + "\n")
