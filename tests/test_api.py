@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,20 @@ def test_compare_takes_paths():
 def test_a_path_where_nothing_lies_is_an_error_of_iodiag():
     with pytest.raises(iodiag.SourceError, match="nowhere"):
         iodiag.analyze(["nowhere.txt"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: iodiag.analyze(IOSTAT, cpus=-1),
+        lambda: iodiag.analyze(IOSTAT, interval=0),
+        lambda: iodiag.analyze([]),
+        lambda: iodiag.compare([], []),
+        lambda: iodiag.read(IOSTAT, tables=["zz"]),
+        lambda: iodiag.read(io.StringIO("x")),
+        lambda: iodiag.read(None),
+    ],
+)
+def test_what_a_caller_gives_wrongly_is_an_error_of_iodiag(call):
+    with pytest.raises(iodiag.IodiagError, match=";"):
+        call()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from io import TextIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from iodiag.errors import IodiagError
+from iodiag.errors import ConfigError, IodiagError, SourceError
 from iodiag.hosts.captures_to_hosts import assign_hosts
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Names, Options
 from iodiag.judging.run import check_selected, judged, prepared
 from iodiag.model.capture import Capture, Source
+from iodiag.model.columns import FAMILIES
 from iodiag.reading.captures import read_source
 from iodiag.reading.inputs import read_input
 from iodiag.sources.copies import Seen
@@ -44,8 +46,14 @@ def read(
     `columns` is the header of rows that came without one. With `tables` only those tables are kept; of a
     binary file nothing else is decoded then. Raises SourceError when it cannot be opened, UnknownFormat
     when it holds nothing that iodiag knows, FormatError when it is broken (under `strict`: when any
-    line of a capture in it was not understood).
+    line of a capture in it was not understood), ConfigError for tables that there are not.
     """
+    if unknown := sorted(set(tables or ()) - FAMILIES.keys()):
+        raise ConfigError(f"tables: there is no table {unknown[0]!r}; there are {', '.join(FAMILIES)}")
+    if not isinstance(source, str | Path | Source) and (
+        isinstance(source, TextIOBase) or not hasattr(source, "read")
+    ):
+        raise SourceError(f"{source!r} is neither a path nor an open binary file; open files with mode 'rb'")
     if isinstance(source, Source):
         return read_source(source, strict=strict, columns=columns, tables=tables)
     captures, problems = read_input(source, strict, columns, name, Seen(), tables)
@@ -174,5 +182,7 @@ def _said(report: Report, names: Pseudonyms | None) -> Report:
 
 def _read_all(given: Given | Iterable[Given]) -> list[Capture]:
     """The captures as they are, and those at the paths, read."""
-    every = [given] if isinstance(given, (str, Path, Capture)) else given
+    every = [given] if isinstance(given, (str, Path, Capture)) else list(given)
+    if not every:
+        raise ConfigError("there is no capture to analyze; give one at least")
     return [each if isinstance(each, Capture) else read(each) for each in every]

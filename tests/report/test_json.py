@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -197,6 +198,22 @@ reports = st.builds(
 @given(reports)
 def test_a_report_survives_json(report):
     assert as_json.from_json(as_json.render(report)) == report
+
+
+def test_an_outcome_of_several_reasons_is_one_entry_and_comes_back_as_it_was():
+    outcomes = (
+        Outcome("mixed-await", "clear", ("sda", "sdb"), "reads take no longer"),
+        Outcome("mixed-await", "clear", ("sdc",), "it writes alone"),
+        Outcome("mixed-await", "undetermined", ("sdd",), "too few samples"),
+    )
+    report = replace(raid5_report(), outcomes=outcomes)
+    entries = report.as_dict()["outcomes"]
+    assert [(one["rule"], one["status"], one["devices"]) for one in entries] == [
+        ("mixed-await", "clear", ["sda", "sdb", "sdc"]),
+        ("mixed-await", "undetermined", ["sdd"]),
+    ]
+    assert entries[0]["reason"] == "sda, sdb: reads take no longer; sdc: it writes alone"
+    assert as_json.from_json(report.to_json()).outcomes == outcomes
 
 
 def test_the_realistic_report_is_as_agreed(golden):

@@ -29,7 +29,7 @@ def test_the_first_report_is_told_from_the_rest(report_of):
 
 def test_a_capture_of_nothing_else_is_said_so(report_of):
     finding = only(report_of(iostat([BUSY]).split("11/20/26 13:00:01")[0], rules=[RULE]))
-    assert finding.severity == "notice"
+    assert (finding.severity, finding.confidence) == ("notice", "low")
     assert "disk" in finding.summary
     assert "nothing about the present" in finding.summary
 

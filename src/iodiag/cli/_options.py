@@ -52,8 +52,33 @@ _ENDINGS = {
     ".sarif": "sarif",
 }
 
+_TZ = click.option("--tz", metavar="ZONE", help="Time zone for times without a zone, and for the report.")
+_INTERVAL = click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Sample length, where the capture does not say.",
+)
+_SELECTING = (
+    click.option(
+        "--device",
+        "devices",
+        multiple=True,
+        metavar="NAME",
+        help="Look at this device only, by any of its names.",
+    ),
+    click.option(
+        "--since", metavar="TIME", help="Skip samples before this time (14:30, or 2026-11-20T14:30)."
+    ),
+    click.option("--until", metavar="TIME", help="Skip samples after this time."),
+)
+_TALKING = (
+    click.option("--quiet", is_flag=True, help="No notes on standard error."),
+    click.option("--no-color", is_flag=True, help="No colour on a terminal."),
+)
+
 _JUDGING = (
-    click.option("--tz", metavar="ZONE", help="Time zone for times without a zone, and for the report."),
+    _TZ,
     click.option(
         "--rule",
         "rules",
@@ -109,17 +134,7 @@ _OPTIONS = (
         help="Format on standard output, or of an -o without a known ending; ticket: text below 4 kB.",
     ),
     click.option("--full", is_flag=True, help="Show all sections, unshortened."),
-    click.option(
-        "--device",
-        "devices",
-        multiple=True,
-        metavar="NAME",
-        help="Look at this device only, by any of its names.",
-    ),
-    click.option(
-        "--since", metavar="TIME", help="Skip samples before this time (14:30, or 2026-11-20T14:30)."
-    ),
-    click.option("--until", metavar="TIME", help="Skip samples after this time."),
+    *_SELECTING,
     *_JUDGING,
     click.option("--columns", metavar='"DEV tps …"', help="Header for rows without a header."),
     click.option(
@@ -128,24 +143,18 @@ _OPTIONS = (
         metavar="N",
         help="Number of CPUs, where the capture does not say.",
     ),
-    click.option(
-        "--interval",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Sample length, where the capture does not say.",
-    ),
+    _INTERVAL,
     click.option(
         "--fail-on",
         type=click.Choice(["critical", "warning", "notice"]),
-        help="Exit with 1 on a finding this severe or worse (of AFTER, where two sides are compared).",
+        help="Exit with 1 on a finding or verdict this severe or worse (of AFTER, where two are compared).",
     ),
     click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood."),
     click.option(
         "--no-charts", is_flag=True, help="No charts, neither in HTML nor as files beside -o FILE.md."
     ),
     rule_pages_option,
-    click.option("--quiet", is_flag=True, help="No notes on standard error."),
-    click.option("--no-color", is_flag=True, help="No colour on a terminal."),
+    *_TALKING,
 )
 
 
@@ -154,6 +163,20 @@ def judging_options(command: Command[Params]) -> Command[Params]:
     for option in reversed(_JUDGING):
         command = option(command)
     return command
+
+
+def talking_options(command: Command[Params]) -> Command[Params]:
+    """Give a command `--quiet` and `--no-color`."""
+    for option in reversed(_TALKING):
+        command = option(command)
+    return command
+
+
+def table_options(command: Command[Params]) -> Command[Params]:
+    """Give a command the options that choose rows, and say what they lack."""
+    for option in reversed((*_SELECTING, _TZ, _INTERVAL)):
+        command = option(command)
+    return talking_options(command)
 
 
 def report_options(command: Command[Params]) -> Command[Params]:
@@ -316,4 +339,7 @@ def _is_met(report: Report, level: str) -> bool:
     from iodiag.model.finding import SEVERITIES
 
     order = [str(severity) for severity in SEVERITIES]
-    return any(order.index(finding.severity) >= order.index(level) for finding in report.findings)
+    found = [finding.severity for finding in report.findings]
+    if report.verdict and report.verdict.severity:  # what waits without a finding costs as much
+        found.append(report.verdict.severity)
+    return any(order.index(severity) >= order.index(level) for severity in found)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from iodiag.cli._common import one_line, read_inputs, user_errors, write_whole
 from iodiag.cli._names import anonymize_options, call_names
+from iodiag.cli._options import table_options
 from iodiag.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--averages", is_flag=True, help="The Average: rows instead of the samples.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@table_options
 @anonymize_options
 @user_errors
 def convert(
@@ -46,6 +48,8 @@ def convert(
     averages: bool,
     columns: str | None,
     strict: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Write one normalised table of INPUT: every row with its source and line, units in the column names."""
     chosen = format_ or (_ENDINGS.get(Path(output).suffix.lower()) if output else "csv")
@@ -53,10 +57,12 @@ def convert(
         raise ConfigError(
             f"-o {output}: the ending picks no format; use .csv, .jsonl or .parquet, or give --format"
         )
-    captures = read_inputs(inputs, strict, columns)
-    from iodiag.api import join
+    captures = read_inputs(inputs, strict, columns, quiet)
+    from iodiag.judging.options import Options
+    from iodiag.judging.run import selected
 
-    whole = join(captures)
+    chosen_rows = {name: options[name] for name in ("devices", "since", "until", "tz", "interval")}
+    whole = selected(captures, Options(**chosen_rows))
     if names := call_names():
         from iodiag.anonymize.rewriting import anonymous_captures
 

@@ -10,7 +10,7 @@ import click
 
 from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._names import anonymize_options, call_names, secret_key
-from iodiag.cli._options import judging, judging_options, rule_pages, rule_pages_option
+from iodiag.cli._options import judging, judging_options, rule_pages, rule_pages_option, talking_options
 
 if TYPE_CHECKING:
     from iodiag.fleet.executor import Executor
@@ -46,7 +46,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
 @click.option("--verify", is_flag=True, help="Check every file of the data set, not only what is read.")
 @judging_options
 @rule_pages_option
-@click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
+@talking_options
 @anonymize_options
 @user_errors
 def fleet(

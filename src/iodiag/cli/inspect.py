@@ -9,6 +9,7 @@ import click
 
 from iodiag.cli._common import one_line, read_inputs, user_errors
 from iodiag.cli._names import anonymize_options, call_names
+from iodiag.cli._options import talking_options
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@talking_options
 @anonymize_options
 @user_errors
-def inspect(inputs: tuple[str, ...], as_json: bool, columns: str | None, strict: bool) -> None:
+def inspect(
+    inputs: tuple[str, ...], as_json: bool, columns: str | None, strict: bool, quiet: bool, no_color: bool
+) -> None:
     """Say what INPUT holds: formats, layouts, hosts, tables, time span, and every line not understood."""
-    captures = read_inputs(inputs, strict, columns)
+    captures = read_inputs(inputs, strict, columns, quiet)
     if names := call_names():
         from iodiag.anonymize.rewriting import anonymous_captures
 
@@ -40,6 +44,7 @@ def inspect(inputs: tuple[str, ...], as_json: bool, columns: str | None, strict:
 def _facts(capture: Capture) -> dict[str, object]:
     return {
         "sources": list(capture.sources),
+        "positions": next((source.pos_unit for source in capture.sources.values()), "line"),
         "sections": [
             {
                 "format": s.format,
@@ -79,6 +84,7 @@ def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
     from iodiag.report.wording import plural
 
     lines = [", ".join(entry["sources"])]
+    unit = entry["positions"]
     for section in entry["sections"]:
         about = [f"{key} {section[key]}" for key in ("host", "kernel", "cpus") if section[key]]
         if section["start"]:
@@ -87,7 +93,7 @@ def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
         if not section["is_context"]:
             rows = f"{plural(section['reports'], 'report')}, {plural(section['rows'], 'row')}"
         what = f"{section['format']} ({section['layout']})" if section["layout"] else section["format"]
-        lines.append("; ".join([f"  line {section['line']}: {what}, {rows}", *about]))
+        lines.append("; ".join([f"  {unit} {section['line']}: {what}, {rows}", *about]))
     for title, key in (("tables", "tables"), ("averages", "averages")):
         if entry[key]:
             lines.append(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in entry[key].items()))

@@ -181,6 +181,6 @@ class Bucket:
 def _unwritable(where: str, error: BaseException) -> OutputError:
     reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
     return OutputError(
-        f"{where}: cannot be written ({reason}); mend that and give the same command again: "
+        f"{where}: cannot be written ({reason}); fix that and give the same command again: "
         "what is done stays done"
     )

@@ -51,6 +51,11 @@ def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFr
     snapshots = [part for _, part in counters.groupby(list(_KEYS), observed=True, sort=False)]
     if all(part["time"].notna().all() for part in snapshots):
         snapshots.sort(key=lambda part: part["time"].iloc[0])
+    else:  # counters only grow: of inputs without a clock the one that counted less is the earlier
+        counted: dict[str, float] = {}
+        for part in snapshots:
+            counted.setdefault(part["source"].iloc[0], float(part[["reads", "writes"]].sum().sum()))
+        snapshots.sort(key=lambda part: counted[part["source"].iloc[0]])
     for number, (before, after) in enumerate(pairwise(snapshots)):
         length = (after["time"].iloc[0] - before["time"].iloc[0]).total_seconds()
         length = after["interval_s"].iloc[0] if np.isnan(length) else length

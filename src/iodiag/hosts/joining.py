@@ -17,12 +17,13 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     """All captures as one; sources keep their rows apart by the `source` column.
 
     Clocks without a zone are taken to be in `tz`. Where some are zoned, some are not, and no `tz`
-    is given, a column `clock` keeps them apart: such times are never compared.
+    is given, a column `clock` keeps them apart: such times are never compared. In which order the captures
+    are given decides nothing.
     """
     whole = Capture()
     tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
-    captures = with_event_times(assign_hosts(_once(captures)))
+    captures = with_event_times(assign_hosts(_once(sorted(captures, key=_rank))))
     by_host: dict[str | None, list[Device]] = {}
     for capture in captures:
         whole.sources.update(capture.sources)
@@ -46,6 +47,16 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     whole.topologies = {host: merge(found) for host, found in by_host.items()}
     whole.notes += without_host(captures)
     return whole
+
+
+def _rank(capture: Capture) -> tuple[bool, int, list[str], list[str]]:
+    """Where a capture stands among others: exact before rounded, then what lists more devices, format, name.
+
+    Of two that say different things of the same, and equally much, the first is believed.
+    """
+    is_text = any(source.pos_unit == "line" for source in capture.sources.values())
+    formats = sorted({section.format for section in capture.sections})
+    return is_text, -len(capture.topology.devices), formats, list(capture.sources)
 
 
 def _once(captures: Iterable[Capture]) -> Iterator[Capture]:

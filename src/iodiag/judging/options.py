@@ -35,7 +35,10 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `iodiag.analyze`, which says what each means; no rules by name are all rules."""
+    """The options of `iodiag.analyze`, which says what each means; no rules by name are all rules.
+
+    Raises ConfigError for numbers that cannot be.
+    """
 
     limits: Mapping[str, float] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
@@ -48,6 +51,12 @@ class Options:
     cpus: int | None = None
     interval: float | None = None
     names: Names | None = None
+
+    def __post_init__(self) -> None:
+        if self.cpus is not None and self.cpus < 1:
+            raise ConfigError(f"cpus: {self.cpus} is no number of CPUs; give 1 or more")
+        if self.interval is not None and not self.interval > 0:
+            raise ConfigError(f"interval: {self.interval} is no length of a sample; give seconds above 0")
 
 
 def check(options: Options) -> None:

@@ -29,6 +29,7 @@ from iodiag.model.report import (
     UnparsedLine,
 )
 from iodiag.model.rule import Rule
+from iodiag.model.topology import device_names
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -62,6 +63,24 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
     return joined, views(joined, selection)
 
 
+def selected(captures: Iterable[Capture], options: Options) -> Capture:
+    """Captures as one, of its samples the rows of the devices and of the time asked for."""
+    from iodiag.analysis.view.make_views import Selection, select
+
+    joined = join(captures, zone(options.tz))
+    add_paired(joined, options.interval)
+    since, until = bound(options.since, "since"), bound(options.until, "until")
+    selection = Selection(since=since, until=until, interval_s=options.interval)
+    wanted = {spelling for name in options.devices for spelling in device_names(name)}
+    for device in filter(None, map(joined.topology.find, options.devices)):
+        wanted |= {device.name, *device.aliases}
+    for family, rows in list(joined.tables.each()):
+        of_time = select(rows, selection)
+        is_of_devices = wanted and "device" in of_time
+        joined.tables[family] = of_time[of_time["device"].isin(wanted)] if is_of_devices else of_time
+    return joined
+
+
 def check_selected(capture: Capture, hosts: Sequence[View], options: Options) -> None:
     """Raise ConfigError where the time or the devices asked for leave nothing of what a capture has."""
     tables = dict(capture.tables.each())
@@ -84,7 +103,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.view.device_summaries import series_for
     from iodiag.rules import page
-    from iodiag.rules.selection import changed_limits, chosen_rules
+    from iodiag.rules.selection import changed_limits, chosen_rules, not_chosen
     from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)
@@ -114,7 +133,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
         findings=findings,
-        outcomes=_all(host.outcomes for host in told),
+        outcomes=(*_all(host.outcomes for host in told), *not_chosen(chosen)),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},

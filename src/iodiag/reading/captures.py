@@ -40,7 +40,7 @@ def read_source(
         first = capture.unparsed[0]
         raise FormatError(
             f"{first.source}:{first.line}: {first.reason} ({len(capture.unparsed)} such lines); "
-            "mend the input or leave --strict out"
+            "fix the input or drop --strict"
         )
     return capture
 

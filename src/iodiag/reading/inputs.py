@@ -38,7 +38,10 @@ def read_input(
         for found in find(place, lambda head: is_known(head, columns), name):
             if isinstance(found, Contents):
                 cut = [SourceError(line) for line in found.lost]
-                reason = f"{found.name}: no file in this {found.kind} holds a capture that iodiag knows"
+                reason = (
+                    f"{found.name}: no file in this {found.kind} holds a capture that iodiag knows; "
+                    "put captures of iostat -x, sar, vmstat or sadc there"
+                )
                 unknown = UnknownFormat(reason)
                 others += _account(found, [*problems, *cut])
             elif isinstance(found, HostName):

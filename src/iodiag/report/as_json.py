@@ -33,7 +33,49 @@ def render_fleet(report: FleetReport) -> str:
 def to_dict(report: Report | FleetReport) -> dict[str, Any]:
     """The report as dicts, lists, strings, numbers and None, keys as the schema has them."""
     content: dict[str, Any] = to_plain(report)
+    if isinstance(report, Report):
+        for side in _sides(content):
+            side["outcomes"] = _by_status(side["outcomes"])
     return content
+
+
+def _sides(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """A report and, where it compares, that of the earlier side."""
+    before = (content.get("comparison") or {}).get("before")
+    return [content, before] if isinstance(before, dict) else [content]
+
+
+def _by_status(outcomes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """An entry per host, rule and status; `parts` has the devices of each reason where there are several."""
+    groups: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
+    for one in outcomes:
+        groups.setdefault((one["rule"], one["status"], one["host"]), []).append(one)
+    return [parts[0] if len(parts) == 1 else _one_of(parts) for parts in groups.values()]
+
+
+def _one_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    every = ("devices", "missing")
+    said = {key: list(dict.fromkeys(word for one in parts for word in one[key])) for key in every}
+    reason = "; ".join(
+        f"{', '.join(one['devices'])}: {one['reason']}" if one["devices"] else one["reason"] for one in parts
+    )
+    own = [{key: one[key] for key in ("devices", "reason", "missing")} for one in parts]
+    return parts[0] | said | {"reason": reason, "parts": own}
+
+
+def _by_reason(data: dict[str, Any]) -> None:
+    """Undo `_by_status` in a report that was written with it."""
+    for side in _sides(data):
+        outcomes = side.get("outcomes")
+        if isinstance(outcomes, list):
+            side["outcomes"] = [part for one in outcomes for part in _parts(one)]
+
+
+def _parts(outcome: Any) -> list[Any]:
+    match outcome:
+        case {"parts": [*parts]}:
+            return [outcome | part for part in parts if isinstance(part, dict)]
+    return [outcome]
 
 
 def from_json(text: str | bytes) -> Report:
@@ -63,6 +105,8 @@ def from_dict(data: Any) -> Report:
             # the other side is a report without a comparison of its own, whatever stands there
             before.pop("comparison", None)
             data = data | {"comparison": comparison | {"before": before}}
+    if isinstance(data, dict):
+        _by_reason(data)
     report = from_plain(Report, data, "report")
     _check_series(report, "report")
     if report.comparison:

@@ -39,10 +39,10 @@ def all_rules() -> dict[str, Rule]:
             rule = point.load()
         except (ImportError, AttributeError) as error:
             raise RuleError(
-                f"{point.value}: the rule {point.name} cannot be loaded ({error}); mend or remove it"
+                f"{point.value}: the rule {point.name} cannot be loaded ({error}); fix or remove it"
             ) from None
         if not isinstance(rule, Rule) or rule.id in rules:
-            raise RuleError(f"{point.value}: is no Rule, or its id is in use; mend or remove its package")
+            raise RuleError(f"{point.value}: is no Rule, or its id is in use; fix or remove its package")
         rules[rule.id] = rule
     return rules
 

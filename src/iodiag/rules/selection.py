@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from iodiag.errors import ConfigError
-from iodiag.model.finding import Finding, Ignore, Ignored
+from iodiag.model.finding import Finding, Ignore, Ignored, Outcome
 from iodiag.model.rule import Rule
 from iodiag.rules import all_rules
 
@@ -20,6 +20,17 @@ def chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[s
     for name in [*names, *skipped]:
         _check(name, known)
     return {name: known[name] for name in known if name in names and name not in skipped}
+
+
+NOT_CHOSEN = "not among the rules chosen to run"
+
+
+def not_chosen(chosen: Iterable[str]) -> list[Outcome]:
+    """An outcome for each rule that the user's choice leaves out: silence never passes for health."""
+    left_out = all_rules().keys() - set(chosen)
+    return [
+        Outcome(rule, "not_applicable", (), NOT_CHOSEN, ("choice of rules",)) for rule in sorted(left_out)
+    ]
 
 
 def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 
 import pytest
 
+import iodiag
 from iodiag.formats.text.reader import read_text
 from iodiag.model.capture import ParseNote, SampleTable, Source
 
@@ -396,3 +398,43 @@ def test_a_row_that_is_joined_to_its_header_names_no_device() -> None:
     tables, unread = read(f"{BANNER}{header}{row}{row}")
     assert [row["device"] for row in tables.get("disk", [])] in ([], ["sda"], ["sda", "sda"])
     assert unread or len(tables["disk"]) == 2
+
+
+DAMAGED = "sda 1.10 10.00 5.50 100 55\n{}\nsdc 1.10 10.00 5.50 100 55\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_unread"),
+    [
+        ("sdb 1.10 10.00", True),
+        ("sdb 1.10 garbage 5.50", True),
+        ("sdb 1.10", True),
+        ("nvme0n1 1.10 10.00 5.50 100", True),
+        ("sdb is the disk with 2 partitions", False),
+        ("sdb 100 % busy here", False),
+        ("sdb", False),
+        ("I waited for 5 minutes, then:", False),
+    ],
+)
+@pytest.mark.parametrize("is_last", [False, True])
+def test_what_is_left_of_a_row_is_told_and_prose_is_not(line: str, is_unread: bool, is_last: bool) -> None:
+    header = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    text = DAMAGED.format(line)
+    text = text if not is_last else "".join(text.splitlines(keepends=True)[:2])
+    _, unread = read(BANNER + header + text)
+    assert bool(unread) == is_unread
+
+
+@pytest.mark.parametrize("rest", ["sdb", "sdb 1.10 0.00 8.80", "sdb 1.10 0.00 garb 8.00 0.00 1.00"])
+def test_what_is_left_of_a_row_of_sar_is_no_row_without_a_header(rest: str) -> None:
+    text = (
+        "Linux 5.14.0 (h1) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
+        "12:00:01 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+        "12:10:01 AM sda 1.10 0.00 8.80 8.00 0.00 1.00 1.00 0.01\n"
+        f"12:10:01 AM {rest}\n"
+        "12:20:01 AM sda 1.20 0.00 9.60 8.00 0.00 1.00 1.00 0.01\n"
+    )
+    capture = iodiag.read(io.BytesIO(text.encode()), name="cut.txt")
+    assert [(note.line, note.reason) for note in capture.unparsed] == [
+        (5, "not a whole row of the table above it")
+    ]

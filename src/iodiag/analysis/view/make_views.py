@@ -109,7 +109,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
     since_boot: dict[str, Table] = {}
     odd_cpu = None
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
-        samples, averages = _select(inputs.tables.get(family), selection), inputs.averages.get(family)
+        samples, averages = inputs.tables.get(family), inputs.averages.get(family)
+        samples = samples if samples is None else select(samples, selection)
         old = None
         if family == "cpu":
             averages = averages if averages is None else averages[_are_shares(averages)]
@@ -216,10 +217,8 @@ def _are_shares(samples: Table) -> Mask:
     return np.asarray((np.abs(total - 100) <= MOST_OFF) | is_partial | np.isnan(shares[3]))
 
 
-def _select(samples: Table | None, selection: Selection) -> Table | None:
+def select(samples: Table, selection: Selection) -> Table:
     """The rows within --since and --until, with the stated sample length where it is unknown."""
-    if samples is None:
-        return None
     if selection.interval_s is not None:
         lengths = samples.floats("interval_s")
         lengths = np.where(np.isnan(lengths), selection.interval_s, lengths)
@@ -275,7 +274,7 @@ def _one_stream(samples: Table, family: str) -> Table:
 
     iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
     (the days of an archive) stay together; of those that do, or that have no clock, the one
-    with the most telling columns, then the most rows, is kept.
+    with the most telling columns, then the most rows, then the first as `join` orders them, is kept.
     """
     if len(numbered(samples["source"])[1]) < 2:
         return samples

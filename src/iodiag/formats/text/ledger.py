@@ -158,8 +158,8 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
 def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
     """Open lines that are what is left of a row.
 
-    They stand right below a table's header or rows, begin with the name of a row and hold numbers; or stand
-    between two rows and begin with such a name, or have as many words as the row above, numbers among them.
+    They stand right below a table's header or rows, or between two rows, and are the rest of a row; between
+    two rows also what has as many words as the row above, numbers among them.
     """
     solid = np.flatnonzero(~found.text.is_blank)
     is_open = found.classes[solid] == CLASS["noise"]
@@ -167,8 +167,8 @@ def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
     names = {name for rows in all_rows for name in rows.names}
     for first in (1 + np.flatnonzero(is_below)).tolist():
         for place in range(first, len(solid)):
-            words = found.text.words(int(solid[place]))[:64] if is_open[place] else [""]
-            if words[0] not in names or sum(map(is_figure, words[1:])) < _FEWEST_FIGURES:
+            words = found.text.words(int(solid[place]))[:_MOST_WORDS] if is_open[place] else [""]
+            if not _is_rest_of_row(words, names):
                 break
             yield int(solid[place])
     is_row = found.classes[solid] == CLASS["row"]
@@ -178,6 +178,22 @@ def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
         is_as_wide = len(words) == len(above) and sum(map(is_figure, words)) >= _FEWEST_FIGURES
         if is_as_wide or (words[0] in names and any(map(is_figure, words[1:]))):
             yield int(solid[place])
+
+
+def _is_rest_of_row(words: Sequence[str], names: Collection[str]) -> bool:
+    """Whether a line is a row that lost values: a clock or none, a device or another item, numbers.
+
+    Of an item that no whole row is of, the numbers are more than the words, which are a sentence else.
+    """
+    clock = _clock.leading_time(tuple(words))[1]
+    item, values = words[clock : clock + 1], words[clock + 1 :]
+    figures = sum(map(is_figure, values))
+    if item and item[0] in names and figures >= _FEWEST_FIGURES:
+        return True
+    is_kernels = any(map(is_kernel_name, item))
+    if clock and not values:
+        return is_kernels
+    return (is_kernels or any(word in names for word in item)) and 2 * figures > len(values)
 
 
 def _clocked(found: Walk) -> list[int]:

@@ -90,7 +90,7 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     }
     return RULE.finding(
         severity="notice" if only else "info",
-        confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
+        confidence="high" if len(contrasts) >= limits.columns or not only else "low",
         summary=say(alone if only else beside, values),
         evidence=(
             cite(rows[np.sort(first)], cited, values),
