@@ -358,7 +358,7 @@ def test_quiet_and_no_color_are_everywhere(tmp_path):
         assert "--no-color" in said
 
 
-def test_fail_on_takes_a_verdict_without_a_finding(tmp_path):
+def test_fail_on_asks_findings_alone(tmp_path):
     from writers.captures import iostat
 
     capture = tmp_path / "x.txt"
@@ -366,5 +366,4 @@ def test_fail_on_takes_a_verdict_without_a_finding(tmp_path):
     capture.write_text(iostat([{"sda": row | {"aqu-sz": 1.62, "%util": 98.9}}]))
     verdict = json.loads(run("analyze", str(capture), "--format", "json").stdout)["verdict"]
     assert (verdict["state"], verdict["rule"], verdict["severity"]) == ("open", None, "warning")
-    assert run("analyze", str(capture), "--fail-on", "warning").exit_code == 1
-    assert run("analyze", str(capture), "--fail-on", "critical").exit_code == 0
+    assert run("analyze", str(capture), "--fail-on", "warning").exit_code == 0

@@ -147,7 +147,7 @@ _OPTIONS = (
     click.option(
         "--fail-on",
         type=click.Choice(["critical", "warning", "notice"]),
-        help="Exit with 1 on a finding or verdict this severe or worse (of AFTER, where two are compared).",
+        help="Exit with 1 on a finding this severe or worse (of AFTER, where two are compared).",
     ),
     click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood."),
     click.option(
@@ -339,7 +339,4 @@ def _is_met(report: Report, level: str) -> bool:
     from iodiag.model.finding import SEVERITIES
 
     order = [str(severity) for severity in SEVERITIES]
-    found = [finding.severity for finding in report.findings]
-    if report.verdict and report.verdict.severity:  # what waits without a finding costs as much
-        found.append(report.verdict.severity)
-    return any(order.index(severity) >= order.index(level) for severity in found)
+    return any(order.index(finding.severity) >= order.index(level) for finding in report.findings)
