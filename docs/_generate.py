@@ -79,6 +79,13 @@ ROW_OF = {"events": "line of the kernel's log"}
 """What the rows of a table are of, beside its key, where that is no report."""
 
 
+MARKS = {
+    "disk": "`is_group` (a row of `iostat -g`, which adds up others), `is_omitted` (`iostat -z` left it out)",
+    "cpu": "`may_be_sample` (the first screen of top, an average since boot before procps 3.3 alone)",
+}
+"""Columns of true and false that some sources have, by table."""
+
+
 def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
     parts += [
@@ -95,6 +102,8 @@ def columns_page() -> str:
             parts.append(f"One row per {ROW_OF.get(family, 'report')} and `{key}`.\n")
         if labels := columns.LABEL_COLUMNS.get(family):
             parts.append(f"Words beside it: {', '.join(f'`{label}`' for label in labels)}.\n")
+        if marks := MARKS.get(family):
+            parts.append(f"True or false beside it, where the source tells: {marks}.\n")
         parts.append("| column | unit | aggregates as | meaning |\n|---|---|---|---|")
         for entry in entries:
             how = f"mean weighted by `{entry.weight}`" if entry.weight else entry.kind

@@ -122,6 +122,16 @@ def test_no_rule_fails():
     assert not errors
 
 
+def test_what_does_not_apply_names_what_is_missing():
+    unnamed = [
+        (name, outcome.rule, outcome.reason)
+        for name, (_, report) in judged().items()
+        for outcome in report.outcomes
+        if outcome.status == "not_applicable" and not outcome.missing
+    ]
+    assert not unnamed
+
+
 def test_no_sentence_prints_what_is_no_number():
     texts = []
     for name, (_, report) in judged().items():

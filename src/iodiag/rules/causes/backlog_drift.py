@@ -38,7 +38,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.not_applicable("the kernel's version is unknown", *names, missing=missing)
         return
     if version >= (5, 0):
-        yield RULE.not_applicable("the kernel derives the depth from completed requests", *names, missing=())
+        reason, missing = "the kernel derives the depth from completed requests", ("kernel before 5.0",)
+        yield RULE.not_applicable(reason, *names, missing=missing)
         return
     for series in view.devices:
         rows = _growing(series, limits)
