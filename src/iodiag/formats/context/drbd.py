@@ -18,7 +18,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 _ROLE = r"(?P<role>Primary|Secondary|Unknown)\b"
 _PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}"
 _STATUS = rf"^\s*[\w.-]+\s+(?:node-id:\d+\s+)?role:{_ROLE}"
-_FIELD = r"(?P<key>[a-z]+(?:-[a-z]+)*):(?P<value>\S+)"
+_FIELD = r"(?P<key>[a-z]{1,20}(?:-[a-z]{1,20}){0,3}):(?P<value>\S{1,100})"
 _OF_PART = rf"^\s+(?:[\w.-]+\s+)?{_FIELD}(?:\s+{_FIELD.replace('?P<key>', '').replace('?P<value>', '')})*\s*$"
 _COUNTS = {
     **{"upper-pending": "upper_pending", "lower-pending": "lower_pending", "pending": "peer_pending"},
