@@ -155,6 +155,18 @@ def test_one_full_cpu_is_told_however_idle_the_others(report_of, last, told, cal
         assert "in the kernel" not in finding.summary
 
 
+def test_time_that_the_hypervisor_takes_is_no_work_of_a_cpu(report_of):
+    head = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(8 CPU)\n"
+    for number in range(4):
+        text += f"\n13:00:0{number} {head}"
+        for cpu in ("all", *range(8)):
+            shares = "20.00 0.00 2.40 0.00 0.00 0.00 73.60 0.00 0.00 4.00"
+            quiet = "3.00 0.00 1.00 0.00 0.00 0.00 0.50 0.00 0.00 95.50"
+            text += f"13:00:0{number + 1} {cpu} {shares if cpu == 7 else quiet}\n"
+    assert "CPU 7 is" not in report_of(text).to_markdown()
+
+
 def soft(share, iowait=0.0, system=20.0, samples=3):
     """`mpstat`: soft interrupts and iowait of all CPUs together beside user work of 12 %."""
     head = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"

@@ -283,6 +283,8 @@ SERVED = load(120, 900, size=8, reads=0, depth=108.0, util=100.0)
         ([SERVED | {"w_await": 2300.0, "aqu-sz": 276.0}], None, "warning"),
         ([STUCK] * 2, {"%iowait": 60.0, "%idle": 40.0}, "critical"),
         ([STUCK] * 2, {"%user": 10.0, "%iowait": 0.0, "%idle": 90.0}, "warning"),
+        ([STUCK, STUCK, *[load(0, 0, size=4)] * 4], None, "critical"),
+        ([STUCK, STUCK, *[load(0, 0, size=4)] * 40], None, "warning"),
     ],
     ids=[
         "the only sample",
@@ -294,6 +296,8 @@ SERVED = load(120, 900, size=8, reads=0, depth=108.0, util=100.0)
         "a load that explains it",
         "somebody waits",
         "nobody waits",
+        "all that had requests, a third of all",
+        "all that had requests, a rare event",
     ],
 )
 def test_a_device_that_hardly_answers_is_work_that_stands_still(report_of, samples, cpu, severity):

@@ -129,6 +129,12 @@ def test_an_estimate_that_is_0_in_all_samples_is_none(report_of):
     assert "available" not in finding.evidence[0].text
 
 
+def test_an_estimate_that_is_0_in_a_whole_run_is_none_whatever_a_later_kernel_prints(report_of):
+    old = capture([(GB, 20 * GB, 0)] * 3, [FULL] * 3)
+    new = capture([(GB, 40 * GB, 22 * GB)] * 3, [ROOMY] * 3).replace("6.1.0", "6.2.0")
+    assert only(report_of(old + "\n" + new, rules=[RULE])) is None
+
+
 def test_the_memory_of_the_host_includes_the_cache_that_is_not_counted_as_used(report_of):
     used, cached = 42 * GB, 20 * GB
     text = capture([PINNED], [FULL], cpu=[(33, 22)]).replace(

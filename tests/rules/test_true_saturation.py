@@ -980,5 +980,5 @@ def test_the_one_disk_that_takes_most_of_the_load_is_said_to(report_of, rate, ot
     calm = {f"sd{letter}": load(rate, 8, util=0.8 * rate) for letter in "cdef"[:others]}
     report = report_of(iostat([{"sdb": load(140, 110, util=99.5)} | calm] * 8), rules=["true-saturation"])
     (finding,) = report.findings
-    told = f"it serves 140 requests/s, each of {others} other disks at most {rate}, at most 28 % busy"
+    told = f"it serves 140 requests/s, each of {others} other disks on average at most {rate} and 28 % busy"
     assert (told in finding.summary, "not spread" in finding.summary) == (is_told, is_told)

@@ -136,6 +136,6 @@ def test_a_queue_that_outlasts_the_busy_time_refutes_util(report_of, utils, step
     assert ("%util is printed as 9 %" in page) is is_told
     if is_told:
         assert "bursts shorter than a sample" not in page
-        (full,) = (f for f in report.findings if f.rule == "true-saturation")
-        assert full.severity == "warning"
-        assert "never idle by how long they wait" in full.summary
+        # a part of the time is busy for sure, and no more is known where %util never tells it
+        assert " % busy at the least by how long they wait (%util is printed as 9 %)" in page
+        assert any(f.rule == "true-saturation" for f in report.findings) is (max(utils) == 100)

@@ -1177,6 +1177,19 @@ def test_averages_since_boot_of_a_calm_host_say_so_and_what_they_cannot_show(wai
     assert ("on average nothing is slow" in said and "a moment they cannot show" in said) is is_calm
 
 
+def test_a_few_late_reads_among_quick_writes_are_no_calm_average():
+    row = "sda 0.31 10.00 640.0 32.30 40.20 600.00 1.20 14.90 0.25 7.13\n"
+    assert "on average nothing is slow" not in report_of(LINUX + OLD_X + row).headline
+
+
+@pytest.mark.parametrize(("cpus", "is_calm"), [(8, True), (64, False)])
+def test_iowait_of_a_calm_average_is_that_of_less_than_a_task(cpus, is_calm):
+    cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 4.60 0.00 85.00\n\n"
+    row = "sda 3.41 60.37 2.10 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
+    text = LINUX.replace("(8 CPU)", f"({cpus} CPU)") + cpu + OLD_X + row
+    assert ("on average nothing is slow" in report_of(text).headline) is is_calm
+
+
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
 def test_totals_tell_over_how_long_nothing_was_slow_on_average(iowait, is_calm):
     cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"

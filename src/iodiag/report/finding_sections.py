@@ -156,8 +156,9 @@ def _brief(report: Report) -> Iterator[Section]:
     alike: dict[object, list[Finding]] = {}
     for finding in rest:
         # what is said of whole hosts in the same words is one line
-        key = id(finding) if finding.devices else (finding.severity, finding.title)
-        alike.setdefault(key, []).append(finding)
+        key = (finding.severity, finding.title)
+        is_said = any(one.host == finding.host for one in alike.get(key, ()))
+        alike.setdefault(id(finding) if finding.devices or is_said else key, []).append(finding)
     shown = [*alike.values()][:BRIEF_FINDINGS]
     items = [_line(group, len(report.hosts) > 1) for group in shown]
     more = len(rest) - sum(map(len, shown))

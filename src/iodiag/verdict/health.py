@@ -149,7 +149,7 @@ def is_late_on_any_class(series: DeviceSeries) -> bool:
     )
     is_late &= events_per_sample(samples) >= MANY_REQUESTS
     # a burst keeps the device busy for as long as its requests take
-    is_late &= ~(latency <= 10 * samples.floats("util_pct") * samples.floats("interval_s"))
+    is_late &= latency > 10 * samples.floats("util_pct") * samples.floats("interval_s")
     return len(samples) > 1 and bool(is_late.all())
 
 

@@ -16,10 +16,11 @@ _ASKS = "To settle it, on the other node under this load: `iostat -xyt 1 30`; to
 def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
     """What quick disks do not show where they hold a replicated device: writes may wait for the other node.
 
-    None where DRBD's own device was timed, or no node is seen to serve one.
+    None where DRBD's own device was timed, or no node is seen to serve one and to wait for another.
     """
     facts = [fact for view in views for fact in view.facts_of("drbd")]
-    served = [fact for fact in facts if fact.word("role") == "Primary"]
+    primary = [fact for fact in facts if fact.word("role") == "Primary"]
+    served = [fact for fact in primary if fact.word("peer") not in ("away", "not waited for")]
     devices = (one for view in views for one in view.devices if one.name.startswith("drbd"))
     if not served or any(not one.is_untimed for one in devices):
         return None
@@ -42,7 +43,8 @@ def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
     if (there := max(map(weighted.or_zero, others), default=0.0)) > 0:
         text, values["there"] = text + ", where {there:.0f} are at its disk", there
     if float(values["out_of_sync_kb"]) > 0:
-        text += "; {out_of_sync_kb:.0f} kB are out of sync, and copied meanwhile"
+        text += "; {out_of_sync_kb:.0f} kB are out of sync"
+        text += ", and copied meanwhile" * (held.word("peer") == "copying")
     text += ". How long they wait, that one look does not show"
     return Verdict("open", asks=_ASKS), f"{say(text, values | {'name': name})}. {_ASKS}"
 

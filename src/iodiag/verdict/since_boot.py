@@ -11,7 +11,7 @@ from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import usual_ms
+from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
 
@@ -135,20 +135,25 @@ def is_calm_on_average(view: View) -> bool:
     What shows no latency is calm where it serves few requests beside CPUs that hardly wait.
     """
     shares = cpu_shares(view.cpu_all)
-    if shares is not None and not shares.iowait < _CALM_IOWAIT:
+    if shares is not None and not shares.iowait * max(1.0, (view.cpus or 1) / _FEW_CPUS) < _CALM_IOWAIT:
         return False
     used = [one for one in without_parts(view.devices) if not one.is_untimed and len(one.samples)]
     told = [(state, one) for one in used for state in states(one) if state.kind != "idle"]
     for state, series in told:
         if state.latency_ms > usual_ms(series, state.size_kb, state.rate) or state.util > _MOST_BUSY:
             return False
+        for way in ("read", "write"):
+            size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
+            if state.mean(f"{way}_await_ms") > sane_limit_ms(series, size):
+                return False
         if not state.latency_ms > 0 and (shares is None or not state.rate <= _FEW_PER_S):
             return False
     return bool(told)
 
 
-_CALM_IOWAIT, _MOST_BUSY, _FEW_PER_S = 5.0, 0.5, 10.0
-"""Iowait in %, the busy share of a device, and its requests per second up to which averages are calm."""
+_CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S = 5.0, 10, 0.5, 10.0
+"""Iowait in % of so many CPUs at the most (half a task), the busy share of a device, and its requests per
+second up to which averages are calm."""
 
 
 def hours_since_boot(views: Sequence[View]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
-from iodiag.analysis.array.topmost_devices import are_related, lowest
+from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
@@ -360,20 +360,25 @@ def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
 
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
-    whoever waits does so for it.
+    whoever waits does so for it, but for as many as other devices hold.
     """
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
     if shares is None or not somebody_waits(view):
         return False
+    tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
     if is_late_on_any_class(series):
-        return True
+        own = relatives(view, series.name)
+        others = (weighted.mean(one.samples, "depth") for one in view.devices if one.name not in own)
+        return tasks - max(map(weighted.or_zero, others), default=0.0) >= SOME_TASKS
     util, old = series.samples.floats("util_pct"), view.since_boot.get("disk")
     if len(util) < LEAST_MOMENTS and old is not None:
         util = np.append(util, old[np.asarray(old["device"] == series.name)].floats("util_pct"))
     is_full = len(util) >= LEAST_MOMENTS and bool((util >= 100 * NEVER_IDLE).all())
-    is_task = shares.iowait * (view.cpus or LEAST_CPUS) >= 100 * ONE_TASK
-    return is_full and is_task and _is_slow(series, _busiest(series))
+    return is_full and tasks >= ONE_TASK and _is_slow(series, _busiest(series))
 
+
+SOME_TASKS = 0.5
+"""Tasks that wait beyond those that other devices hold."""
 
 LEAST_CPUS = 4
 """CPUs of a host that does not state them: of more, as much iowait is of more tasks."""

@@ -54,3 +54,26 @@ def test_a_minor_of_proc_drbd_is_a_device():
 @pytest.mark.parametrize("text", ["its role:Primarily", "user role: Primary", "0: cs:Connected"])
 def test_other_words_are_none(text):
     assert not blocks_of(FORMAT, text + "\n")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "peer"),
+    [
+        ("", "", None),
+        ("cs:Connected", "cs:WFConnection", "away"),
+        ("cs:Connected", "cs:StandAlone", "away"),
+        (" C r", " A r", "not waited for"),
+        ("cs:Connected", "cs:SyncSource", "copying"),
+    ],
+)
+def test_what_the_other_node_is_to_a_node_of_proc_drbd(was, now, peer):
+    (block,) = blocks_of(FORMAT, PROC.replace(was, now))[:1]
+    assert block.facts[0].values.get("peer") == peer
+
+
+def test_a_node_is_away_where_no_other_is_connected():
+    away = STATUS.replace("connection:Connected role:Secondary", "connection:Connecting role:Unknown")
+    (block,) = blocks_of(FORMAT, away)[:1]
+    assert block.facts[0].values["peer"] == "away"
+    (block,) = blocks_of(FORMAT, STATUS + "    node-c connection:Connecting\n")[:1]
+    assert "peer" not in block.facts[0].values

@@ -182,5 +182,6 @@ def fullest_cpu(view: View, by: str = "system_pct") -> Table | None:
 
 
 def _work(cpu: Table) -> Floats:
-    """What CPUs did, in % of their time: neither idle nor waiting for I/O."""
-    return 100 - cpu.floats("idle_pct") - np.nan_to_num(cpu.floats("iowait_pct"))
+    """What CPUs did, in % of their time: neither idle, nor waiting for I/O, nor taken by the hypervisor."""
+    others = (np.nan_to_num(cpu.floats(f"{name}_pct")) for name in ("iowait", "steal"))
+    return 100 - cpu.floats("idle_pct") - sum(others)

@@ -9,7 +9,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
-from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.table import Floats, Mask, Table, numbered
 
 
 def swapped(view: View) -> Table | None:
@@ -46,9 +46,14 @@ def room_kb(view: View, rows: Table) -> Floats:
 
 
 def available_kb(memory: Table) -> Floats:
-    """The kernel's estimate of what could be given up; NaN without one, which sar prints as 0 throughout."""
+    """The kernel's estimate of what could be given up; NaN without one, which sar always prints as 0."""
     available = memory.floats("available_kb")
-    return available if (available > 0).any() else np.full(len(memory), np.nan)
+    if not len(memory):
+        return available
+    source, segment = numbered(memory["source"])[0], np.asarray(memory["segment"])
+    run = source * (int(segment.max()) + 1) + segment
+    is_told = np.bincount(run, available > 0) > 0
+    return np.where(is_told[run], available, np.nan)
 
 
 def swap_used_kb(view: View, rows: Table) -> Floats:

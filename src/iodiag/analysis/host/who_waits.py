@@ -78,6 +78,7 @@ def is_waited_for(view: View, rows: Table) -> Mask:
     counts = ((view.samples("queue"), "queue", "blocked", 1.0), (cpu, "cpu", "iowait_pct", LITTLE_PCT))
     for table, family, column, least in counts:
         if table is not None and table.has(column):
+            table = view.of_same_run(table, rows)
             own, other = paired(rows, table)
             is_waited[own] |= table.floats(column)[other] >= least
             is_waited |= not len(own) and weighted.mean(table, column, family) >= least
@@ -108,15 +109,18 @@ def is_wait_unknown(view: View, rows: Table) -> bool:
 
 def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
     """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
-    its load, while somebody may wait. Half of those with requests are enough if there are several."""
+    its load, while somebody may wait. Half of those with requests are enough if they are several and a fifth
+    of all."""
     is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
-    used = int(np.count_nonzero(series.samples.floats("ios_per_s") > 0))
-    is_mostly = 2 * is_dead.sum() >= (used if is_dead.sum() > 1 else len(series.samples))
-    return bool(is_mostly) and not does_nobody_wait(view, rows[is_dead])
+    dead, used = int(is_dead.sum()), np.count_nonzero(series.samples.floats("ios_per_s") > 0)
+    is_often = dead > 1 and dead >= OFTEN * len(series.samples)
+    is_mostly = bool(2 * dead >= (used if is_often else len(series.samples)))
+    return is_mostly and not does_nobody_wait(view, rows[is_dead])
 
 
-NEVER_IDLE, SECONDS_MS = 0.9, 1000.0
-"""Busy share without idle time to speak of, and the latency at which whoever waits gets nothing done."""
+NEVER_IDLE, SECONDS_MS, OFTEN = 0.9, 1000.0, 0.2
+"""Busy share without idle time to speak of, the latency at which whoever waits gets nothing done, and the
+share of all samples in which that is no rare event."""
 
 
 def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:

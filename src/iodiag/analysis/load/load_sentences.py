@@ -15,7 +15,7 @@ from iodiag.analysis.load.saturation import JudgedLevel, slower_above
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of
-from iodiag.analysis.states.state_sentences import NEVER_IDLE, sentence_of
+from iodiag.analysis.states.state_sentences import AT_LEAST, sentence_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.device_traits import is_card
@@ -94,7 +94,9 @@ def _larger(one: float, other: float) -> float:
 def state(series: DeviceSeries, load: JudgedLevel) -> Evidence:
     """The level itself: rate, depth, latency, util."""
     size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
-    busy = NEVER_IDLE if load.level.rows.has("doubtful_util_pct") else "{util:.1f} % util"
+    busy = (
+        f"{{util:.0f}} % busy{AT_LEAST}," if load.level.rows.has("doubtful_util_pct") else "{util:.1f} % util"
+    )
     return cite(
         load.level.rows,
         busy

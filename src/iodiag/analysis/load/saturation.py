@@ -400,6 +400,10 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     if contradicts(state):
         return "rate times latency makes more requests in flight than its counters of the queue show"
     values: Values = {"util": 100 * state.util}
+    if state.mean("doubtful_util_pct") >= 0:
+        return say(
+            "how long its requests wait refutes its %util: it is busy {util:.0f} % at the least", values
+        )
     text = (
         "{util:.0f} % busy, yet {at_once:.1f} {what}in flight whenever it was, {latency:.0f} ms each: bursts "
     )

@@ -98,7 +98,7 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
     if (printed := state.mean("doubtful_util_pct")) >= 0:
-        busy, values["printed_util"] = f", {NEVER_IDLE}", printed
+        busy, values["printed_util"] = busy + AT_LEAST, printed
     if state.kind == "stuck":
         return often + "nothing completed" + (
             ", {at_once} in flight" if state.at_once > 0 else ""
@@ -130,7 +130,7 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     return text + busy, values
 
 
-NEVER_IDLE = "never idle by how long they wait (%util is printed as {printed_util:.0f} %)"
+AT_LEAST = " at the least by how long they wait (%util is printed as {printed_util:.0f} %)"
 """How busy a device was whose %util its latency refutes."""
 
 BY_LITTLE = " by rate times latency ({counted} by its counter)"

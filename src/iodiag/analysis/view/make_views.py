@@ -158,8 +158,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
 def _is_sample(cpu: Table, disk: Table | None) -> Mask:
     """Which first screens of top are samples: averages since boot of this host contradict them.
 
-    Other averages of the CPUs have other shares; or no task could wait for I/O for so long while the devices
-    were idle, of which each is busy where one waits.
+    Other averages of the CPUs have other shares; or there are none, and no task could wait for I/O for so
+    long while the devices were idle, of which each is busy where one waits.
     """
     may_be = np.equal(cpu["may_be_sample"], True)
     is_average = np.asarray(cpu["since_boot"], dtype=bool) & ~may_be & (cpu["cpu"] == "all")
@@ -169,7 +169,7 @@ def _is_sample(cpu: Table, disk: Table | None) -> Mask:
         if len(averages := averages[np.isfinite(averages)]):
             off = np.abs(cpu.floats(name)[:, None] - averages)
             is_sample |= (off > _OTHER_PCT).all(axis=1)
-    if disk is not None and disk.has("util_pct"):
+    if not is_average.any() and disk is not None and disk.has("util_pct"):
         old = disk[np.asarray(disk["since_boot"], dtype=bool)]
         busy = old.floats("util_pct")
         if np.nansum(busy) > 0:

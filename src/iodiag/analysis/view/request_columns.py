@@ -397,7 +397,8 @@ def _recounted(disk: Table) -> Table:
     is_missed = (is_pinned & is_always[codes]) | _are_as_sound(disk, codes, is_low, is_sound)
     is_refuted = _outlast_busy_time(disk, codes, is_queue)
     doubtful = np.where(is_refuted, 100 * util, np.nan)
-    util = np.where(is_missed | is_refuted, np.minimum(depth, 1.0), util)
+    waits = disk.floats("await_ms") / (1000 * disk.floats("interval_s"))
+    util = np.where(is_refuted, waits, np.where(is_missed, np.minimum(depth, 1.0), util))
     half = weighted.half_digit(disk)
     is_trusted = (util - half / 100 <= depth + half) & ~is_refuted
     return disk.with_columns(util=util, is_util_trusted=is_trusted, doubtful_util_pct=doubtful)

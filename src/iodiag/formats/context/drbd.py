@@ -3,8 +3,9 @@
 Of a node's own role are read, in requests at the moment: those of its users that are not yet answered
 (`upper_pending`), at its own disk (`lower_pending`), sent to peers that have not acknowledged them
 (`peer_pending`), and received from a peer and not yet acknowledged (`unacked`); and `out_of_sync_kb`. Of
-several volumes and peers they are added up. Meanings of the fields: drbdsetup(8); DRBD 8.4 User's Guide,
-"Performance indicators" (ap, lo, pe, ua, oos).
+several volumes and peers they are added up. `peer` is "away" where no other node is connected, "not waited
+for" under protocol A, "copying" while the nodes are brought in step. Meanings of the fields: drbdsetup(8);
+DRBD 8.4 User's Guide, "Performance indicators" (ap, lo, pe, ua, oos).
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 _ROLE = r"(?P<role>Primary|Secondary|Unknown)\b"
 _PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}"
 _STATUS = rf"^\s*[\w.-]+\s+(?:node-id:\d+\s+)?role:{_ROLE}"
+_AWAY = (
+    r"(?:cs|connection):(?:StandAlone|Disconnecting|Unconnected|Timeout|BrokenPipe|NetworkFailure|\w*Error|"
+)
+_AWAY += r"TearDown|WFConnection|WFReportParams|Connecting)\b"
+_THERE = r"cs:(?!\w*Error)\w+|connection:Connected|\n\s+[\w.-]+\s+(?:connection:Connected\s+)?role:[PS]"
 _FIELD = r"(?P<key>[a-z]{1,20}(?:-[a-z]{1,20}){0,3}):(?P<value>\S{1,100})"
 _OF_PART = rf"^\s+(?:[\w.-]+\s+)?{_FIELD}(?:\s+{_FIELD.replace('?P<key>', '').replace('?P<value>', '')})*\s*$"
 _COUNTS = {
@@ -41,6 +47,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             values[name] = number + float(values.get(name) or 0)
     if "minor" in match.groupdict():
         values["device"] = f"drbd{match['minor']}"
+    if peer := _peer("\n".join(line.text[:2000] for line in lines[:used])):
+        values["peer"] = peer
     text = "{device}" if "device" in values else "a replicated device (DRBD)"
     text += " is {role} on this node"
     if "upper_pending" in values and "lower_pending" in values:
@@ -49,6 +57,15 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         )
         text += f"; it held {held}"
     return ContextBlock(used, facts=(fact("drbd", text, values, source, lines[:used]),), layout="drbd")
+
+
+def _peer(text: str) -> str:
+    """What the state of the connection says of the other node, see above; empty where it is there."""
+    if re.search(_AWAY, text) and not re.search(_THERE, re.sub(_AWAY, "", text)):
+        return "away"
+    if re.search(r"\bds:\S{1,40}\s+A\b", text):
+        return "not waited for"
+    return "copying" if re.search(r"(?:cs|replication):(?:Paused)?Sync(?:Source|Target|S|T)\b", text) else ""
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[Line]:

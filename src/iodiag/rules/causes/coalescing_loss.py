@@ -108,7 +108,8 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
         return RULE.not_applicable(reason, series.name, missing=("disk.write_merges_per_s",))
-    if not max(_most_pct(series.samples, direction) for direction in DIRECTIONS) >= HARDLY_PCT:
+    shares = (*(_most_pct(series.samples, direction) for direction in DIRECTIONS), 100 * most.share)
+    if not max(shares) >= HARDLY_PCT:
         return RULE.clear("hardly anything merges, and nothing changed", series.name)
     values: Values = {
         "share": 100 * most.share,
@@ -116,7 +117,7 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
         "requests": most.requests,
         "direction": most.direction,
     }
-    values["highest"] = _most_pct(series.samples, most.direction)
+    values["highest"] = max(_most_pct(series.samples, most.direction), 100 * most.share)
     reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s"
     reason += ", up to {highest:.1f} % in a sample" * (len(series.samples) > 1) + ": nothing was lost"
     return RULE.clear(say(reason, values), series.name)

@@ -32,7 +32,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import SERVICE
+from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -146,19 +146,21 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     # flushes of a device follow each other: with one always under way, few of them fill the time
     is_always = rate * wait >= 10 * limits.always and total >= limits.fewest
     fills = total * wait / 10 >= limits.most * weighted.lengths(series.samples).sum()
-    is_slow = wait >= limits.possible_ms or (fills and wait >= SERVICE["nvme"].usual_ms)
+    name = class_of(series)
+    is_long = fills and wait >= SERVICE["solid" if name == "unknown" else name].usual_ms
+    is_slow = wait >= limits.possible_ms or is_long
     if not (rate >= limits.rate and is_slow and (total >= limits.flushes or is_always)):
         return None
     points = (
         1
-        + 2 * (wait >= limits.likely_ms or fills)
+        + 2 * (wait >= limits.likely_ms or is_long)
         + (wait >= limits.slow_ms)
         + (total >= 10 * limits.flushes)
     )
     sure = confidence(points, at_most="high" if is_sustained(rows) else "medium")
     cpu = cpu_shares(view.cpu_at(rows))
     is_free = cpu is None or cpu.available >= limits.available
-    is_waited = fills and not (is_wait_unknown(view, rows) or does_nobody_wait(view, rows))
+    is_waited = is_long and not (is_wait_unknown(view, rows) or does_nobody_wait(view, rows))
     harms = is_waited or (wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled)
     harms = harms and sure != "low" and is_free
     severity: Severity = "warning" if harms else "notice"
@@ -175,12 +177,15 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         else "",
         "stalled": worst.stalled,
     }
-    text = "A cache flush of {device}{others} takes {await} ms; one is under way {stalled:.0f} % of the time."
+    text = "A cache flush of {device}{others} takes {await} ms; one is under way {stalled:.0f} % of the time"
+    if len(worst.rows) < len(worst.series.samples):
+        values |= {"count": len(worst.rows), "all": len(worst.series.samples)}
+        text += " in {count} of {all} samples"
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
         **device_fields(worst.rows, *(found.series.name for found in group)),
-        summary=say(text, values),
+        summary=say(text + ".", values),
         evidence=tuple(item for found in group[:6] for item in _of(found)),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),
         cannot_know=("percentiles, and whether anybody waits: a background writer flushes just the same",),
@@ -193,6 +198,8 @@ def _of(found: Slow) -> Iterator[Evidence]:
         "rate": found.rate,
         "await": found.wait,
         "total": found.total,
+        "all": len(found.series.samples),
+        "count": len(found.rows),
         "stalled": found.stalled,
     }
     text = (

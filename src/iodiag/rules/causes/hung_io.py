@@ -76,7 +76,7 @@ def _why_open(series: DeviceSeries, stalls: Sequence[Stall], limits: Limits) -> 
         text = f" while its cache was flushed; {log} of a hang"
     elif any(_is_usual(series, stall) for stall in stalls):
         text = ", no longer than its requests took in other samples"
-    elif longest.seconds >= limits.least_seconds:
+    elif longest.seconds >= limits.least_seconds or not _is_timed(longest.rows):
         text = f" though busy, but no request that ended then had waited as long: {log}"
     else:
         text = f" though busy, no longer than a retry or a pause of its firmware takes: {log}"

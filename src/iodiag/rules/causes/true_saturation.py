@@ -100,7 +100,7 @@ from iodiag.analysis.states.service_times import (
     streams_kb,
     usual_ms,
 )
-from iodiag.analysis.states.state_sentences import NEVER_IDLE
+from iodiag.analysis.states.state_sentences import AT_LEAST
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import whole_disk_names
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
@@ -237,16 +237,16 @@ def _calmer_disks(view: View, series: DeviceSeries, rows: Table) -> Iterator[Evi
     )
     if series.name not in [s.name for s in like]:
         return
-    others = [part for s in like if s is not series and len(part := s.samples[same_reports(s.samples, rows)])]
-    pairs = [(weighted.mean(part, "ios_per_s"), weighted.mean(part, "util_pct")) for part in others]
-    used = [pair for pair in pairs if pair[0] >= IDLE_IOS_PER_S]
-    if len(used) < LEAST_OTHERS:
+    parts = [part for s in like if s is not series and len(part := s.samples[same_reports(s.samples, rows)])]
+    others = [part for part in parts if weighted.mean(part, "ios_per_s") >= IDLE_IOS_PER_S]
+    if len(others) < LEAST_OTHERS:
         return
-    values: Values = {"rate": rate, "others": len(used)}
-    values["most"], values["most_util"] = map(max, zip(*used, strict=True))
+    values: Values = {"rate": rate, "others": len(others)}
+    values |= {"most": max(weighted.mean(part, "ios_per_s") for part in others)}
+    values |= {"most_util": max(weighted.mean(part, "util_pct") for part in others)}
     if HOT * float(values["most"]) <= rate and float(values["most_util"]) < CALM_UTIL:
-        text = "it serves {rate:.0f} requests/s, each of {others} other disks at most {most:.0f}, at most "
-        text += "{most_util:.0f} % busy: the load is not spread over them"
+        text = "it serves {rate:.0f} requests/s, each of {others} other disks on average at most {most:.0f} "
+        text += "and {most_util:.0f} % busy: the load is not spread over them"
         yield cite(stacked(others), text, values)
 
 
@@ -327,7 +327,7 @@ def _told(
         summary += "; {slowest:ms} in its slowest sample"
     summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
     if lead.level.rows.has("doubtful_util_pct"):
-        summary = summary.replace("it is {util:.0f} % busy", f"it is {NEVER_IDLE}")
+        summary = summary.replace("{util:.0f} % busy", f"{{util:.0f}} % busy{AT_LEAST}")
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays

@@ -95,11 +95,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _in_run_without_time(cpu: Table, is_out: Mask, limits: Limits) -> Mask:
-    """The samples of the run, of several in a text, most of which have no CPU time left; else all."""
+    """The samples of the runs, of several in a text, most of which have no CPU time left; else all."""
     phases = cpu.floats("phase") if "phase" in cpu else np.zeros(len(cpu))
     runs = [phases == phase for phase in np.unique(phases)]
     out = [run for run in runs if max(limits.samples, run.sum() / 2) <= (run & is_out).sum()]
-    return out[0] if out else np.ones(len(cpu), dtype=np.bool_)
+    return np.any(out, axis=0) if out else np.ones(len(cpu), dtype=np.bool_)
 
 
 def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
@@ -356,8 +356,9 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
     is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
     values = _shares(rows) | {"count": len(rows), "samples": samples}
+    runs = len(np.unique(cpu.floats("phase"))) if "phase" in cpu else 1
     is_run = view.cpu_all is not None and samples < len(view.cpu_all)
-    often = in_samples(samples) + " of one run" * is_run
+    often = in_samples(samples) + (" of one run" if runs == 1 else f" of {runs} runs") * is_run
     text = f"user {{user:.0f}} %, {_system(values)}, idle {{idle:.1f}} %"
     # old kernels count none
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"

@@ -160,7 +160,7 @@ def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[
                 continue
             least = 1.0 if len(same) >= limits.samples else limits.factor
             found_in = _of_columns(family, item, first, number, same)
-            yield from (contrast for contrast in found_in if contrast.factor >= least)
+            yield from (one for one in found_in if one.factor >= least and (least == 1 or _is_told(one)))
 
 
 def _parts(view: View, family: str, later: Table) -> dict[tuple[str, str], Table]:
@@ -197,6 +197,15 @@ def _of_columns(family: str, item: str, first: Table, number: int, later: Table)
         factor = max(value / near, near / value)
         rows = first[number : number + 1]
         yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))
+
+
+def _is_told(contrast: Contrast) -> bool:
+    """Whether a contrast with one or two reports is of numbers that are large enough to tell."""
+    return max(contrast.value, contrast.most) >= _LEAST_TOLD
+
+
+_LEAST_TOLD = 5.0
+"""Shares in %, and rates per second, below which a report or two differ by chance."""
 
 
 def _rounded_as(others: Floats, value: float) -> float:

@@ -55,6 +55,7 @@ def _is_deep(samples: Table, limits: Limits) -> Mask:
     """The samples whose mean in flight was there in a part of the time only, and deep then."""
     depth, util = samples.floats("depth"), samples.floats("util")
     is_partly = (util <= limits.part / 100) & (util > 0)
+    is_partly &= samples["is_util_trusted"]
     return np.asarray((depth >= limits.flood * util) & is_partly, dtype=np.bool_)
 
 

@@ -7,8 +7,8 @@ samples of one request at a time whose %util is a third of what another sample o
 size has, or less, or a third of the mean in flight where that is one in all of three samples and more:
 kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. And two samples in a row, or
 more, of a queue whose requests wait on average for twice the time that the device was busy by its %util: it
-is busy while it holds one. There everything is judged by the number in flight. What is known of the kernel
-in the banner is told with its source.
+is busy while it holds one, at the least for as long as they wait. There everything is judged by the number in
+flight. What is known of the kernel in the banner is told with its source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
@@ -84,7 +84,7 @@ def _missed(series: DeviceSeries) -> Table:
 
 
 def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
-    is_queue = rows.has("doubtful_util_pct")
+    is_queue = bool((rows.floats("doubtful_util_pct") >= 0).all())
     text = "{device} shows {util} % util with {depth} requests in flight, one at a time, "
     text += (
         "where another sample of the same rate, latency and size shows three times as much and more"
@@ -94,10 +94,10 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
     text += ": it was busy {busy} % of the time"
     if is_queue:
         text = (
-            "{device} shows {util} % util with {depth} requests in flight that take {latency} ms each, twice "
+            "{device} shows {util} % util with {depth} requests in flight that take {latency} ms each, while "
         )
-        text += "as long as it would have been busy: one that holds a request is"
-    values = _values(series, rows)
+        text += "which it is busy: {busy:.0f} % of the time at the least"
+    values = _values(series, rows, is_queue)
     return RULE.finding(
         severity="info",
         confidence="medium",
@@ -143,14 +143,14 @@ def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Fin
     )
 
 
-def _values(series: DeviceSeries, rows: Table) -> Values:
+def _values(series: DeviceSeries, rows: Table, is_queue: bool = False) -> Values:
     worst = int(_excess(rows).argmax())
     return {
         "device": series.name,
         "util": float(rows["util_pct"][worst]),
         "depth": float(rows["depth"][worst]),
         "latency": float(rows["latency_ms"][worst]),
-        "busy": 100 * float(rows["depth"][worst]),
+        "busy": 100 * float(rows["util"][worst] if is_queue else rows["depth"][worst]),
         "count": len(rows),
         "all": len(series.samples),
     }

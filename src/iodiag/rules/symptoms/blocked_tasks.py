@@ -276,17 +276,17 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
     often = in_samples(samples)
     if always >= samples / 2 > len(rows):
         often += ", and at least one in {always}"
-    often += _by_run(rows, values)
+    often += _by_run(all_rows, rows, values)
     if not view.cpus:
         return "", often
     values["cpus"] = view.cpus
     return " on {cpus:g} CPUs", often
 
 
-def _by_run(rows: Table, values: Values) -> str:
+def _by_run(all_rows: Table, rows: Table, values: Values) -> str:
     """How many tasks were blocked in either of two runs that are far apart; fills in their `values`."""
-    runs = np.unique(rows.floats("phase")) if "phase" in rows else np.zeros(0)
-    if len(runs) != len(_RUNS):
+    runs = np.unique(all_rows.floats("phase")) if "phase" in all_rows else np.zeros(0)
+    if len(runs) != len(_RUNS) or not np.isin(runs, rows.floats("phase")).all():
         return ""
     means = [weighted.mean(rows[rows.floats("phase") == run], "waiting", "queue") for run in runs]
     values |= dict(zip(_RUNS, means, strict=True))

@@ -445,7 +445,7 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
     return np.asarray((latency > sane) & ((latency >= SECONDS_MS) | (latency >= limits.far * sane)))
 
 
-_SLOW = " It is slow rather than full: hardly anything is served, and it has no idle time."
+_SLOW = " It is slow rather than full: hardly anything is served, and it has no idle time meanwhile."
 _BEHIND = " It is a {kind}: look for a shared backend, a cap, or a failing disk behind it."
 _OF_VIRTUAL = (
     "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "
