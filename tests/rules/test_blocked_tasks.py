@@ -659,3 +659,14 @@ def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(rep
     finding = only(report_of(vmstat([*many, *few]), rules=[RULE]))
     assert any("the more tasks wait" in item.text for item in finding.evidence)
     assert "first run" not in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("depth", "says"), [(0.7, "wait for something else"), (8.0, "about as many as tasks")]
+)
+def test_many_tasks_beside_few_requests_wait_for_something_else(report_of, depth, says):
+    disk = iostat([{"sda": load(100, 10 * depth, size=16, depth=depth, util=70.0)}] * 5)
+    finding = next(
+        f for f in report_of(disk, vmstat([{"b": 10, "wa": 30, "id": 60}] * 5)).findings if f.rule == RULE
+    )
+    assert any(says in item.text for item in finding.evidence)

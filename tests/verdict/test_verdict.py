@@ -1166,6 +1166,14 @@ def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out(
     assert "iostat -xyt 1 60" in headline
 
 
+def test_the_only_line_of_vmstat_counts_tasks_now_and_the_rest_since_boot():
+    header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    text = header + " 1  1      0  52608    936 3015432   95   95 42789  1962 1705  770 15 19 57  9  0\n"
+    said = report_of(text).headline
+    assert "1 task waited for I/O at that moment; on average since boot 41.79 MB/s are read" in said
+    assert "meanwhile" not in said
+
+
 OLD_X = "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n"
 LINUX = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
 

@@ -538,10 +538,15 @@ def _waits(view: View) -> tuple[str, float, float]:
         tasks = mean_blocked_tasks(view)
         least = MOMENTARY_TASKS if cpu is not None and counts_no_wait(cpu) else BLOCKED_TASKS
         if tasks >= least and not (said and tasks < CROWD_TASKS):
-            said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
+            is_moment = len(queue) == 1 and "paging" in view.average_only
+            text = "{count:.0f} tasks waited for I/O at that moment"
+            said = say(text if is_moment else _ON_AVERAGE, {"count": tasks})
     if not said and cpu is not None and not tasks < FEW_BLOCKED_TASKS:
         said = _of_one_task(view, share)
     return said, share, tasks
+
+
+_ON_AVERAGE = "{count:.1f} tasks are blocked on I/O on average"
 
 
 def _of_one_task(view: View, share: float) -> str:

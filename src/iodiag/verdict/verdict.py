@@ -880,8 +880,10 @@ def _why_unknown(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             starves = f", {say(*found[1:])}" if found else ""
-            done, numbers = _moved([view])
-            did = f"; meanwhile {say(done, numbers)}" if done and not found else ""
+            is_average = "paging" in view.average_only
+            done, numbers = moved(paging) if paging is not None and is_average else _moved([view])
+            when = "on average since boot" if is_average else "meanwhile"
+            did = f"; {when} {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
     if with_traffic := _not_shown(views):
         first, slowest, beside = with_traffic[0]
@@ -953,7 +955,7 @@ def _may_be_held(moved: Values) -> bool:
 def _moved(views: Sequence[View]) -> tuple[str, Values]:
     """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
     for view in views:
-        paging = view.samples("paging")
+        paging = None if "paging" in view.average_only else view.samples("paging")
         if paging is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
             return moved(paging, is_waited_for(view, paging))
     return "", {}

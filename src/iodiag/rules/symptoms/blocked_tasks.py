@@ -702,6 +702,9 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited:
     elif mean < limits.background * total:
         text = "{depth} requests were in flight, many for each blocked task"
         yield cite(at_top, text, values, weighs="context", worst="depth")
+    elif mean > limits.crowded * total:
+        text = "only {depth} requests were in flight: most of the tasks wait for something else"
+        yield cite(at_top, text, values, weighs="context", worst="depth")
     else:
         text = "{depth} requests were in flight, about as many as tasks: callers that wait for their own"
         yield cite(at_top, text, values, worst="depth")
@@ -742,6 +745,9 @@ RULE = Rule(
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
         "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),
         "background": Threshold(0.2, "", "tasks per request of background writes", "judgement"),
+        "crowded": Threshold(
+            3, "", "tasks per request that wait for others", "judgement: merging joins a few"
+        ),
     },
     confirm=(
         "ps -eo state,pid,wchan:32,cmd | grep ^D",
