@@ -332,3 +332,10 @@ def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of, run
     if finding:
         assert finding.severity == "notice"
         assert finding.title.endswith("samples of one run")
+
+
+@pytest.mark.parametrize(("tasks", "status"), [(9, "undetermined"), (2, "clear")])
+def test_a_run_queue_beside_idle_time_of_long_samples_is_no_all_clear(report_of, tasks, status):
+    rows = [{"r": tasks, "us": 50, "sy": 10, "wa": 2, "id": 38}] * 6
+    report = report_of("Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + vmstat(rows), rules=[RULE])
+    assert [outcome.status for outcome in report.outcomes if outcome.rule == RULE] == [status]

@@ -1185,6 +1185,24 @@ def test_averages_since_boot_of_a_calm_host_say_so_and_what_they_cannot_show(wai
     assert ("on average nothing is slow" in said and "a moment they cannot show" in said) is is_calm
 
 
+LOADED = " 09:14:02 up 12 days,  3:41,  2 users,  load average: {}, 0.20, 0.18\n\n"
+HTOP = "  Swp[          0K/0K]   Load average: {} 0.20 0.18\n\n"
+
+
+@pytest.mark.parametrize("seen", [LOADED, HTOP])
+@pytest.mark.parametrize(("load_one", "wait", "is_calm"), [("0.07", "2.10", True), ("12.06", "61.3", False)])
+def test_the_load_average_stands_beside_averages_since_boot(seen, load_one, wait, is_calm):
+    row = f"sda 3.41 60.37 {wait} 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
+    said = report_of(seen.format(load_one) + LINUX + OLD_X + row).headline
+    assert f"{float(load_one):g} tasks run or wait by the load average of a minute" in said
+    assert ("on average nothing is slow" in said) is is_calm
+
+
+def test_next_to_no_requests_that_take_longer_than_usual_are_calm():
+    row = "sda 0.17 8.93 12.55 52.50 0.74 15.10 20.75 20.40 0.01 0.19\n"
+    assert "on average nothing is slow" in report_of(LINUX + OLD_X + row).headline
+
+
 def test_a_few_late_reads_among_quick_writes_are_no_calm_average():
     row = "sda 0.31 10.00 640.0 32.30 40.20 600.00 1.20 14.90 0.25 7.13\n"
     assert "on average nothing is slow" not in report_of(LINUX + OLD_X + row).headline

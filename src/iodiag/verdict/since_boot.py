@@ -12,8 +12,8 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
-from iodiag.analysis.states.states import states
-from iodiag.analysis.view.view import View
+from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.view import DeviceSeries, View
 
 SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
 """Two snapshots with the times that make rates of them."""
@@ -140,20 +140,30 @@ def is_calm_on_average(view: View) -> bool:
     used = [one for one in without_parts(view.devices) if not one.is_untimed and len(one.samples)]
     told = [(state, one) for one in used for state in states(one) if state.kind != "idle"]
     for state, series in told:
+        if state.held < _LITTLE and state.util < _LITTLE and not is_past_sane(series, state):
+            continue
         if state.latency_ms > usual_ms(series, state.size_kb, state.rate) or state.util > _MOST_BUSY:
             return False
-        for way in ("read", "write"):
-            size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
-            if state.mean(f"{way}_await_ms") > sane_limit_ms(series, size):
-                return False
+        if is_past_sane(series, state):
+            return False
         if not state.latency_ms > 0 and (shares is None or not state.rate <= _FEW_PER_S):
             return False
     return bool(told)
 
 
-_CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S = 5.0, 10, 0.5, 10.0
+def is_past_sane(series: DeviceSeries, state: State) -> bool:
+    """Whether requests of either direction took longer on average than one of any healthy device does."""
+    for way in ("", "read", "write"):
+        size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s") if way else state.size_kb
+        latency = state.mean(f"{way}_await_ms") if way else state.latency_ms
+        if latency > sane_limit_ms(series, size):
+            return True
+    return False
+
+
+_CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S, _LITTLE = 5.0, 10, 0.5, 10.0, 0.05
 """Iowait in % of so many CPUs at the most (half a task), the busy share of a device, and its requests per
-second up to which averages are calm."""
+second up to which averages are calm; and requests in flight, and busy share, that are next to none."""
 
 
 def hours_since_boot(views: Sequence[View]) -> str:

@@ -557,11 +557,8 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
         said = f"{_on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
-        says = f", which say nothing about the present{said}"
-        if averaged and all(map(is_calm_on_average, averaged)):
-            says = (
-                f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
-            )
+        said += _load_clause(views)
+        says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
         return bounds or (
             f"This capture is not enough: it has only averages since {since} ({tables}){says}."
         ), f"Capture samples: `{settled_by}`"
@@ -571,10 +568,10 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
-        return (
-            "This capture is not enough: of the disks it has only averages since boot or over a run"
-            f"{_on_average(averaged)}{live}."
-        ), "Capture samples: `iostat -xyt 1 60`"
+        said = _on_average(averaged) + _load_clause(views)
+        says = _calm_on_average(averaged, said) or said
+        text = "This capture is not enough: of the disks it has only averages since boot or over a run"
+        return f"{text}{says}{live}.", "Capture samples: `iostat -xyt 1 60`"
     more = _more_to_capture(views)
     calm = _calm_clause(views)
     is_slow = any(health == "slow" for view in views for _, health in healths(view))
@@ -583,6 +580,18 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     if calm:
         return _no_proof(calm, is_calm), more
     return f"This capture is not enough: {_why_unknown(views)}.", more
+
+
+def _calm_on_average(averaged: Sequence[View], said: str) -> str:
+    """That nothing was slow on average since boot, beside what is `said` of it; empty where something was."""
+    if not averaged or not all(map(is_calm_on_average, averaged)):
+        return ""
+    return f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
+
+
+def _load_clause(views: Sequence[View]) -> str:
+    """How many tasks ran or waited by the load average, where nothing else counts them."""
+    return next((f"; {counted.text}" for view in views if (counted := load_average(view)) is not None), "")
 
 
 def _more_to_capture(views: Sequence[View]) -> str:
@@ -932,8 +941,8 @@ def _by_class(series: DeviceSeries, state: State) -> str:
 def _host_clause(views: Sequence[View]) -> str:
     """What the CPUs did, or how many tasks wanted to run or waited, as the end of a clause."""
     for view in views:
-        if (counted := load_average(view)) is not None:
-            return f"; {counted.text}"
+        if load := _load_clause([view]):
+            return load
         cpu, queue = (None if name in view.average_only else view.samples(name) for name in ("cpu", "queue"))
         shares = cpu_shares(view.cpu_all if cpu is not None else None)
         if shares is not None and shares.busy < BUSY_PCT:

@@ -1,4 +1,4 @@
-"""The load average that uptime, w and top print in their first line: how many tasks ran or waited."""
+"""The load average that uptime, w, top and htop print: how many tasks ran or waited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from iodiag.formats.context._common import fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _LINE = (
-    r"^\s*(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s(?:(?!worlds).){1,60}\bload averages?:\s+"
+    r"^\s*(?:(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s(?:(?!worlds).){1,60}\bload averages?:"
+    r"|Swp\[[^\]]{1,80}\]\s+Load average:)\s+"
     r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)\s*$"
 )
 
@@ -25,10 +26,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 FORMAT = ContextFormat(
     id="uptime",
-    title="uptime, w, top: the load average",
+    title="uptime, w, top, htop: the load average",
     example=" 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87\n",
     starts=re.compile(_LINE),
     read=_read,
-    releases="procps 2 to 4, uptime of busybox",
+    releases="procps 2 to 4, uptime of busybox, htop 1 to 3 as copied from its screen",
     not_read="the rest of w",
 )

@@ -80,6 +80,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(one)
         elif "cpu" in view.average_only:
             yield RULE.undetermined("the capture has only averages of the CPUs; they show no bursts")
+        elif crowd := _is_crowded(view):
+            yield RULE.undetermined(crowd)
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
@@ -114,6 +116,20 @@ def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
     tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
     is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
     return little & bool(is_most and tasks >= limits.crowd * view.cpus and not waiting >= 1)
+
+
+def _is_crowded(view: View) -> str:
+    """That twice as many tasks want to run as there are CPUs in most samples, whose means show idle time."""
+    queue = view.samples("queue")
+    if queue is None or view.cpus is None or "queue" in view.average_only:
+        return ""
+    crowd = queue[queue.floats("run_queue") >= 2 * view.cpus]
+    if 2 * len(crowd) <= len(queue):
+        return ""
+    values: Values = {"tasks": weighted.mean(crowd, "run_queue", "queue"), "cpus": view.cpus}
+    values |= {"count": len(crowd), "samples": len(queue)}
+    text = "{tasks:.0f} tasks wanted to run on {cpus} CPUs, " + in_samples(len(queue))
+    return say(text + ": shorter samples would show whether the CPUs have no time left in between", values)
 
 
 def _of_run_queue(view: View, limits: Limits) -> Finding | None:
