@@ -1166,6 +1166,13 @@ def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out(
     assert "iostat -xyt 1 60" in headline
 
 
+def test_idle_time_is_at_most_what_a_refuted_util_leaves():
+    row = load(20, 450, size=98, reads=0, depth=9.0) | {"%util": 8.0, "wrqm/s": 100.0}
+    said = report_of(iostat([{"sda": row}] * 8, cpu=IDLE_CPU)).headline
+    assert "busy at the least by how long they wait" in said
+    assert "it was idle at most 55 % of the time" in said
+
+
 def test_the_only_line_of_vmstat_counts_tasks_now_and_the_rest_since_boot():
     header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
     text = header + " 1  1      0  52608    936 3015432   95   95 42789  1962 1705  770 15 19 57  9  0\n"
