@@ -567,3 +567,14 @@ def test_what_cannot_be_true_or_cannot_spin_is_not_relied_on(report_of, name, sp
     (finding,) = [f for f in report_of(iostat([{name: row}] * 2)).findings if f.rule == "extreme-latency"]
     assert finding.confidence == sure
     assert ("spun down" in finding.refutes[0]) == spins
+
+
+def test_tasks_of_another_run_do_not_wait_for_a_trickle(report_of):
+    quick, trickle = (
+        load(30, 2, size=10, reads=0, util=5),
+        load(0.4, 250, size=10, reads=0, depth=0.08, util=6),
+    )
+    runs = [vmstat([{"b": 6, "wa": 30, "id": 66}] * 5), iostat([{"sda": quick}] * 7)]
+    later = [vmstat([{"b": 0, "wa": 0, "id": 96}] * 5), iostat([{"sda": trickle}] * 7)]
+    text = "".join(f"Before:\n{one}\nAfter:\n{two}\n" for one, two in zip(runs, later, strict=True))
+    assert only(report_of(text, rules=[RULE])).severity == "notice"

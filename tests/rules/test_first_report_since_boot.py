@@ -70,8 +70,10 @@ OLD_CPU = "$ iostat -c\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\
         (OLD_DISK.format(util="81.40"), False),
         (OLD_CPU.format("2.10 0.00 1.20 0.31 0.00 96.39"), True),
         (OLD_CPU.format("3.90 0.00 1.10 74.30 0.00 20.70"), False),
+        # what waits for a server waits beside disks that are idle, and did so since boot
+        (OLD_DISK.format(util="0.40") + OLD_CPU.format("3.00 0.00 2.00 82.00 0.00 13.00"), False),
     ],
-    ids=["idle disk", "busy disk", "other shares", "like shares"],
+    ids=["idle disk", "busy disk", "other shares", "like shares", "like shares beside an idle disk"],
 )
 def test_averages_of_other_tools_prove_that_top_shows_a_sample(report_of, beside, is_sample):
     screen = SCREEN.format(second=0, user=3.0, idle=13.0).replace(" 9.0 wa", "82.0 wa")

@@ -1697,6 +1697,14 @@ def test_a_quick_disk_below_a_replicated_device_is_no_health(upper, lower, peer,
     assert says in report.headline
 
 
+@pytest.mark.parametrize(("link", "protocol"), [("Connected", "A"), ("WFConnection", "C")])
+@pytest.mark.parametrize(("held", "state"), [(0, "healthy"), (5, "open")])
+def test_requests_held_beyond_the_disk_are_no_health_whatever_the_connection(link, protocol, held, state):
+    text = f" 0: cs:{link} ro:Primary/Unknown ds:UpToDate/DUnknown {protocol} r-----\n"
+    text += f"    ns:10 nr:0 dw:88012 dr:1200 lo:0 pe:{held} ua:0 ap:{held} ep:1 wo:f oos:0\n\n"
+    assert state_of(text + QUICK) == state
+
+
 def test_the_node_that_only_keeps_a_replica_is_judged_by_its_disk():
     text = "mail role:Secondary\n  disk:UpToDate\n  node-a role:Primary\n    peer-disk:UpToDate\n\n"
     assert state_of(text + QUICK) == "healthy"

@@ -20,7 +20,8 @@ def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
     """
     facts = [fact for view in views for fact in view.facts_of("drbd")]
     primary = [fact for fact in facts if fact.word("role") == "Primary"]
-    served = [fact for fact in primary if fact.word("peer") not in ("away", "not waited for")]
+    # requests held beyond the own disk wait all the same: for a full link, or frozen until the peer is back
+    served = [one for one in primary if one.word("peer") not in _WAITED_FOR_BY_NONE or _beyond_disk(one)]
     devices = (one for view in views for one in view.devices if one.name.startswith("drbd"))
     if not served or any(not one.is_untimed for one in devices):
         return None
@@ -47,6 +48,10 @@ def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
         text += ", and copied meanwhile" * (held.word("peer") == "copying")
     text += ". How long they wait, that one look does not show"
     return Verdict("open", asks=_ASKS), f"{say(text, values | {'name': name})}. {_ASKS}"
+
+
+_WAITED_FOR_BY_NONE = ("away", "not waited for")
+"""What a peer is that delays no write, unless requests are seen to be held."""
 
 
 def _beyond_disk(fact: Fact) -> float:
