@@ -93,10 +93,8 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
     )
     text += ": it was busy {busy} % of the time"
     if is_queue:
-        text = (
-            "{device} shows {util} % util with {depth} requests in flight that take {latency} ms each, while "
-        )
-        text += "which it is busy: {busy:.0f} % of the time at the least"
+        text = "{device} shows {util} % util with {depth} requests in flight that take {latency} ms each: it "
+        text += "was busy {busy:.0f} % of the time at the least"
     values = _values(series, rows, is_queue)
     return RULE.finding(
         severity="info",
