@@ -653,7 +653,7 @@ def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(rep
     few = [{"b": 30 + n, "wa": 20, "bi": 500_000} for n in range(6)]
     text = f"First run:\n{vmstat(many)}\nSecond run:\n{vmstat(few)}"
     finding = only(report_of(text, rules=[RULE]))
-    assert "92.5 in the first run, 32.5 in the second" in finding.summary
+    assert "92.5 in the first run, 32.5 in the second run" in finding.summary
     assert not any("the more tasks wait" in item.text for item in finding.evidence)
     # of one run it is
     finding = only(report_of(vmstat([*many, *few]), rules=[RULE]))
@@ -670,3 +670,12 @@ def test_many_tasks_beside_few_requests_wait_for_something_else(report_of, depth
         f for f in report_of(disk, vmstat([{"b": 10, "wa": 30, "id": 60}] * 5)).findings if f.rule == RULE
     )
     assert any(says in item.text for item in finding.evidence)
+
+
+def test_runs_are_named_by_their_place_in_the_text(report_of):
+    runs = [vmstat([{"b": blocked, "wa": 40, "id": 55}] * 5) for blocked in (0, 3, 9)]
+    text = "".join(f"Run {number}:\n{run}\n" for number, run in enumerate(runs))
+    finding = only(report_of(text, rules=[RULE]))
+    assert "(3.0 in the second run, 9.0 in the third run)" in finding.summary
+    assert "almost nothing is read or written" in finding.summary
+    assert "flushed" not in finding.summary

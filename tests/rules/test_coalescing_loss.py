@@ -66,3 +66,10 @@ def test_a_gain_is_no_loss(report_of):
 def test_sar_does_not_count_merges(report_of):
     capture = sar_d([{"sda": {"tps": 50.0, "wkB/s": 8000.0, "areq-sz": 160.0}}] * 20)
     assert outcome(report_of(capture, rules=[RULE])).status == "not_applicable"
+
+
+def test_a_few_writes_of_which_most_merge_do_not_hardly_merge(report_of):
+    assert (
+        "80.0 % of 45 writes/s merge"
+        in outcome(report_of(iostat([writes(0.8, arriving=45.0, kb=180.0)] * 20), rules=[RULE])).reason
+    )

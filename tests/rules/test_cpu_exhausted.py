@@ -339,3 +339,9 @@ def test_a_run_queue_beside_idle_time_of_long_samples_is_no_all_clear(report_of,
     rows = [{"r": tasks, "us": 50, "sy": 10, "wa": 2, "id": 38}] * 6
     report = report_of("Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + vmstat(rows), rules=[RULE])
     assert [outcome.status for outcome in report.outcomes if outcome.rule == RULE] == [status]
+
+
+def test_several_runs_without_cpu_time_are_counted_together(report_of):
+    runs = [vmstat([row] * 6) for row in (OUT, OUT, WAITING)]
+    text = "".join(f"Run {number}:\n{run}\n" for number, run in enumerate(runs))
+    assert "samples of 2 runs" in only(report_of(text, rules=[RULE])).title

@@ -164,3 +164,11 @@ def test_an_average_is_held_against_columns_of_like_meaning_and_digits(report_of
     said = " ".join(item.text for finding in report.findings for item in finding.evidence)
     assert (f"guest included: {since_boot.split()[0]} % since boot" in said) is told
     assert "waiting for I/O" not in said
+
+
+def test_small_shares_differ_by_chance_from_a_single_report(report_of):
+    text = "$ iostat -x 5 2\nLinux 5.15.0 (h1) \t03/04/2024 \t_x86_64_\t(8 CPU)\n\n"
+    for iowait in ("0.02", "0.10"):
+        text += "avg-cpu:  %user %nice %system %iowait %steal %idle\n"
+        text += f"          1.31 0.00 0.52 {iowait} 0.00 98.15\n\n"
+    assert not [f for f in report_of(text, rules=[RULE]).findings]

@@ -139,3 +139,16 @@ def test_flushes_that_are_slow_and_too_few_are_not_clear(report_of):
     report = report_of(iostat([{"sda": flushes(0.5, 120.0), "sdb": flushes(0.5, 5.0)}] * 4), rules=[RULE])
     told = [(o.status, o.devices) for o in report.outcomes if "its flushes take 120 ms" in o.reason]
     assert told == [("undetermined", ("sda",))]
+
+
+def test_quick_flushes_of_an_unknown_class_are_no_cost_however_many_there_are(report_of):
+    text = iostat([{"sda": flushes(450.0, 1.3) | {"w_await": 0.1}}] * 12, {"%iowait": 9.0, "%idle": 88.0})
+    report = report_of(text)
+    assert not findings(report)
+    assert report.verdict.state == "healthy"
+
+
+def test_how_much_of_the_time_flushes_fill_is_said_of_the_samples_that_have_any(report_of):
+    text = iostat([{"sda": flushes(68.0, 12.2)}] * 10 + [{"sda": flushes(0.0, 0.0)}] * 50)
+    (finding,) = findings(report_of(text, rules=[RULE]))
+    assert "in 10 of 60 samples one is under way 83 % of the time" in finding.summary

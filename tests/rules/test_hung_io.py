@@ -315,3 +315,12 @@ def test_a_short_hang_does_not_hide_what_fills_the_device_for_longer(report_of):
     silent = {"aqu-sz": 4.0, "%util": 100.0}
     report = report_of(iostat([{"sda": one} for one in [full] * 40 + [silent] * 3]))
     assert {"hung-io", "true-saturation"} <= {f.rule for f in report.findings}
+
+
+def test_how_long_samples_of_unknown_length_stand_still_is_not_said(report_of):
+    text = iostat([{"sda": STEADY}] * 10 + [{"sda": SILENT}] * 3 + [{"sda": STEADY}] * 4)
+    untimed = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("11/20/26"))
+    report = report_of(untimed.replace("11/20/26", ""), rules=["hung-io"])
+    reason = next(outcome.reason for outcome in report.outcomes if outcome.devices == ("sda",))
+    assert "in 3 samples" in reason
+    assert "retry" not in reason

@@ -1753,3 +1753,21 @@ def test_iowait_that_no_disk_explains_is_open_and_says_what_settles_it(iowait, s
     assert f"iowait is {iowait:.0f} %, and no device is seen to be slow" in report.headline
     assert all(word in report.headline for word in ("NFS", "a device that is not shown"))
     assert "ps -eo state,pid,wchan:32,cmd" in report.verdict.asks
+
+
+def test_bursts_in_samples_of_unknown_length_are_not_late_on_any_class():
+    row = load(100, 410, size=20, reads=0, util=30.0)
+    text = iostat([{"sda": row}] * 3, {"%user": 3.0, "%iowait": 14.0, "%idle": 83.0}, cpus=8)
+    untimed = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("11/20/26"))
+    report = report_of(untimed, rules=["svctm-misread"])
+    assert "far longer than on any class" not in report.headline
+    assert report.verdict.severity is None
+
+
+@pytest.mark.parametrize(("depth", "severity"), [(0.95, None), (0.05, "warning")])
+def test_a_task_that_another_device_holds_does_not_wait_for_a_late_one(depth, severity):
+    reader = load(2000, 1000 * depth / 2000, size=96, util=100 * min(depth, 0.93))
+    late = load(60, 870, size=118, reads=0, util=61.0)
+    cpu = {"%user": 8.0, "%iowait": 12.6, "%idle": 79.4}
+    report = report_of(iostat([{"sda": reader, "sdc": late}] * 8, cpu, cpus=8), rules=["svctm-misread"])
+    assert report.verdict.severity == severity

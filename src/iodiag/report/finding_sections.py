@@ -156,9 +156,8 @@ def _brief(report: Report) -> Iterator[Section]:
     alike: dict[object, list[Finding]] = {}
     for finding in rest:
         # what is said of whole hosts in the same words is one line
-        key = (finding.severity, finding.title)
-        is_said = any(one.host == finding.host for one in alike.get(key, ()))
-        alike.setdefault(id(finding) if finding.devices or is_said else key, []).append(finding)
+        key = id(finding) if finding.devices else (finding.severity, finding.title)
+        alike.setdefault(key, []).append(finding)
     shown = [*alike.values()][:BRIEF_FINDINGS]
     items = [_line(group, len(report.hosts) > 1) for group in shown]
     more = len(rest) - sum(map(len, shown))
@@ -169,10 +168,12 @@ def _brief(report: Report) -> Iterator[Section]:
 
 
 def _line(alike: list[Finding], has_hosts: bool) -> Item:
-    """A finding, or the same one of several hosts."""
+    """A finding, or those of hosts that are called the same."""
     finding = alike[0]
     devices = wording.names(finding.devices, 3)
-    hosts = [one.host for one in alike if one.host]
+    hosts = list(dict.fromkeys(one.host for one in alike if one.host))
+    if len(alike) > max(len(hosts), 1):
+        devices = (Span(wording.plural(len(alike), "finding")),)
     if has_hosts and hosts:
         devices += (*((Span(" of "),) if devices else ()), *wording.names(hosts, DEVICES_IN_LINE))
     return Item(

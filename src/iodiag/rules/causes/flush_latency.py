@@ -176,11 +176,12 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         if len(group) > 1
         else "",
         "stalled": worst.stalled,
+        "count": len(worst.rows),
+        "all": len(worst.series.samples),
     }
-    text = "A cache flush of {device}{others} takes {await} ms; one is under way {stalled:.0f} % of the time"
-    if len(worst.rows) < len(worst.series.samples):
-        values |= {"count": len(worst.rows), "all": len(worst.series.samples)}
-        text += " in {count} of {all} samples"
+    text = "A cache flush of {device}{others} takes {await} ms; "
+    text += "in {count} of {all} samples " * (len(worst.rows) < len(worst.series.samples))
+    text += "one is under way {stalled:.0f} % of the time"
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,

@@ -285,17 +285,22 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
 
 def _by_run(all_rows: Table, rows: Table, values: Values) -> str:
     """How many tasks were blocked in either of two runs that are far apart; fills in their `values`."""
-    runs = np.unique(all_rows.floats("phase")) if "phase" in all_rows else np.zeros(0)
-    if len(runs) != len(_RUNS) or not np.isin(runs, rows.floats("phase")).all():
+    if "phase" not in all_rows:
         return ""
-    means = [weighted.mean(rows[rows.floats("phase") == run], "waiting", "queue") for run in runs]
-    values |= dict(zip(_RUNS, means, strict=True))
-    is_apart = max(means) >= _APART * min(means)
-    return " ({first:.1f} in the first run, {second:.1f} in the second)" if is_apart else ""
+    runs, own = np.unique(all_rows.floats("phase")), rows.floats("phase")
+    named = [(name, rows[own == run]) for name, run in zip(_RUNS, runs, strict=False) if (own == run).any()]
+    if len(named) != 2 or len(np.unique(own)) != 2:
+        return ""
+    means = {name: weighted.mean(part, "waiting", "queue") for name, part in named}
+    if max(means.values()) < _APART * min(means.values()):
+        return ""
+    values |= means
+    one, other = means
+    return f" ({{{one}:.1f}} in the {one} run, {{{other}:.1f}} in the {other} run)"
 
 
-_RUNS, _APART = ("first", "second"), 1.5
-"""Names of two runs in a text, and times by which the mean of both is that of neither."""
+_RUNS, _APART = ("first", "second", "third", "fourth"), 1.5
+"""Names of the runs in a text, and times by which the mean of both is that of neither."""
 
 
 def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
@@ -623,9 +628,8 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
     samples = view.samples("paging")
     others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
     between = weighted.mean(others, "pgpgout_kb_per_s", "paging")
-    if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= max(
-        BURST * between, 2 * float(values["read"])
-    ):
+    least = max(BURST * between, 2 * float(values["read"]), STILL_KB)
+    if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= least:
         text += ", in the other samples {between:kb}: buffered writes are flushed in bursts"
         values["between"] = between
     return f"; meanwhile {text}", values
