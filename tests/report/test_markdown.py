@@ -331,3 +331,13 @@ def test_a_row_of_a_table_is_one_line():
     ends = [after for line, after in pairwise(lines) if line.startswith("| ") and not after.startswith("| ")]
     assert len(ends) > 5
     assert not any(ends)
+
+
+def test_findings_of_hosts_that_are_called_the_same_are_one_line_with_their_count():
+    base = raid5_report().findings[0]
+    mounts = [
+        replace(base, rule="nfs-wait", title="Mounts wait", devices=(), host=host, severity="warning")
+        for host in ("alpha", "alpha", "beta")
+    ]
+    report = replace(raid5_report(), findings=(base, *mounts))
+    assert "Mounts wait (3 findings" in report.to_markdown()
