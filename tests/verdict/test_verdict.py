@@ -1771,3 +1771,14 @@ def test_a_task_that_another_device_holds_does_not_wait_for_a_late_one(depth, se
     cpu = {"%user": 8.0, "%iowait": 12.6, "%idle": 79.4}
     report = report_of(iostat([{"sda": reader, "sdc": late}] * 8, cpu, cpus=8), rules=["svctm-misread"])
     assert report.verdict.severity == severity
+
+
+def test_the_sample_that_waited_longest_is_told_whatever_its_counter_of_the_queue_says():
+    """Of two bursts the counter shows more in flight in the quicker one."""
+    rows = (
+        load(27, 58.2, size=269, reads=0, depth=9.0, util=18.0),
+        load(47, 323.4, size=323, reads=0, depth=7.7, util=30.0),
+    )
+    headline = report_of(iostat([{"sdb": row} for row in rows])).headline
+    assert "323.4 ms" in headline
+    assert "58.2" not in headline

@@ -175,8 +175,8 @@ def _slowed(fast: State, slow: State) -> bool:
 
 
 def waited(state: State) -> float:
-    """How long all requests of a state waited together, as a share of the device's time."""
-    return 0.0 if math.isnan(state.depth) else state.depth * state.share
+    """How long all requests of a state waited together, by their number or latency, in the device's time."""
+    return float(np.nanmax([0.0, state.depth, state.held])) * state.share
 
 
 def lasting_states(series: DeviceSeries) -> list[State]:
