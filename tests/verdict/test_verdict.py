@@ -1149,10 +1149,11 @@ def test_a_mount_with_averages_alone_is_told_with_its_numbers():
     )
     report = report_of(text)
     assert report.verdict.state == "unknown"
-    assert "/srv/www since its mount: 0.60 operations/s; 0.013 reads/s, 11.50 ms each at the server" in (
-        report.headline
+    assert (
+        "/srv/www since its mount: 0.60 operations/s; 0.013 reads/s, 11.50 ms each to the server and back"
+        in (report.headline)
     )
-    assert "0.100 writes/s, 97.00 ms each at the server" in report.headline
+    assert "0.100 writes/s, 97.00 ms each to the server and back, 120.76 ms in all" in report.headline
 
 
 def test_an_average_since_boot_alone_is_told_and_the_next_capture_leaves_it_out():
@@ -1782,3 +1783,14 @@ def test_the_sample_that_waited_longest_is_told_whatever_its_counter_of_the_queu
     headline = report_of(iostat([{"sdb": row} for row in rows])).headline
     assert "323.4 ms" in headline
     assert "58.2" not in headline
+
+
+@pytest.mark.parametrize(("full", "state"), [(7, "open"), (1, "healthy")])
+def test_a_disk_that_writes_at_its_own_speed_most_of_the_time_is_no_health(full, state):
+    """A calmer sample shows what it gives while busy, and so its limit."""
+    busy = load(150, 42, size=1170, reads=0, util=100.0)
+    calm = load(60, 36, size=1170, reads=0, util=40.0)
+    samples = [{"sdb": busy}] * full + [{"sdb": calm}] * (8 - full)
+    report = report_of(iostat(samples), rules=["svctm-misread"])
+    assert report.verdict.state == state
+    assert ("which may be all that its medium or its link gives" in report.headline) is (state == "open")

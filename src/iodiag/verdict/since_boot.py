@@ -111,7 +111,7 @@ def of_mount_samples(views: Sequence[View]) -> str:
             for column in ("s_per_s", "_request_size_kb", "_round_trip_ms", "_await_ms")
         )
         if rate > 0 and trip > 0:
-            text += f"; {{{way}s:.0f}} {way}s/s of {{{way}_kb:.0f}} kB, {{{way}:.2f}} ms each at the server"
+            text += f"; {{{way}s:.0f}} {way}s/s of {{{way}_kb:.0f}} kB, {{{way}:.2f}} ms each to the server and back"
             text += f", {{{way}_whole:.2f}} ms in all" if whole > 0 else ""
             values |= {f"{way}s": rate, f"{way}_kb": size, way: trip, f"{way}_whole": whole}
     return say(text, values)
@@ -222,8 +222,11 @@ def of_mounts(views: Sequence[View]) -> str:
         values["sharing"] = sharing
         text = "{name} since its mount: its connection, which {sharing} mounts share, {ops:.2f} operations/s"
     for way in ("read", "write"):
-        rate, trip = (float(one.floats(f"{way}{name}")[0]) for name in ("s_per_s", "_round_trip_ms"))
+        rate, trip, whole = (
+            float(one.floats(f"{way}{name}")[0]) for name in ("s_per_s", "_round_trip_ms", "_await_ms")
+        )
         if trip > 0:
-            text += f"; {{{way}s:.3f}} {way}s/s, {{{way}:.2f}} ms each at the server"
-            values |= {f"{way}s": rate, way: trip}
+            text += f"; {{{way}s:.3f}} {way}s/s, {{{way}:.2f}} ms each to the server and back"
+            text += f", {{{way}_whole:.2f}} ms in all" if whole > 0 else ""
+            values |= {f"{way}s": rate, way: trip, f"{way}_whole": whole}
     return f" ({say(text, values)})"

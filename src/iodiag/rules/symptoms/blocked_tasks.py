@@ -437,7 +437,8 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
     values |= {"count": len(rows), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
     who = "on average {tasks} tasks are blocked, at most {most:g}"
-    who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
+    who = who if float(values["tasks"]) < most else "{tasks} tasks {are} blocked"
+    values["are"] = "is" if most == 1 else "are"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
     moves = _total(meanwhile) >= STILL_KB
     lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
