@@ -89,8 +89,8 @@ LIKE, SLOWED = 1.25, 2.0
 a doubling is no noise (as for a step in the latency behind a device)."""
 
 SAME_SPEED, MOSTLY_FULL = 0.1, 0.5
-"""How far apart the kB/s of two states while busy are at one speed of the device, and the share of samples from
-which a device that is full holds back whoever writes."""
+"""How far apart the kB/s of two states while busy are at one speed of the device, and the share of samples
+from which a device that is full holds back whoever writes."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -268,8 +268,8 @@ def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -
 def _is_at_own_speed(series: DeviceSeries, state: State) -> bool:
     """Whether large writes alone, a few at once, move as much while it is busy as in a calmer state of it.
 
-    Then what they take is the size of the queue by that speed. What a network serves may be held by a limit, and
-    one that is full in half of the samples holds back whoever writes.
+    Then what they take is the size of the queue by that speed. What a network serves may be held by a limit,
+    and one that is full in half of the samples holds back whoever writes.
     """
     if state.kind != "writes" or is_virtual(series) or not is_stream(series, state):
         return False

@@ -193,14 +193,17 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = _unknown(views, is_calm=not busy)
-    guess = next((f"Possibly: {f.summary}" for f in of_averages if f.role == "cause"), "")
-    # a symptom is measured, in averages as well
-    guess = guess or next((f.summary for f in of_averages if f.role == "symptom"), "")
-    why += f" {guess}" if guess else ""
+    why += _told_of_averages(of_averages)
     if aside is not None and aside.confirm:
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in _not_shown(views)[:SHOWN]) if _DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _told_of_averages(findings: Sequence[Finding]) -> str:
+    """The possible cause that averages show, else the symptom, which is measured in averages as well."""
+    guess = next((f" Possibly: {f.summary}" for f in findings if f.role == "cause"), "")
+    return guess or next((f" {f.summary}" for f in findings if f.role == "symptom"), "")
 
 
 def _waits_for_nothing_shown(view: View) -> bool:

@@ -471,3 +471,10 @@ def test_a_log_among_the_inputs_of_a_fleet_makes_no_days(tmp_path):
     assert done.returncode == 0
     days = {path.name for path in (tmp_path / "out").rglob("*day=*")}
     assert {day.partition("=")[2][:10] for day in days} == {"2026-11-20"}
+
+
+def test_a_result_that_a_mail_program_put_on_a_line_of_its_own_is_read():
+    text = "[650030.299205] sd 9:0:9:0: [sdj] tag#4818 FAILED Result:\nhostbyte=DID_NO_CONNECT driverbyte=X\n"
+    found = events(text + text.replace("sdj", "sdc"))
+    assert found["device"].tolist() == ["sdj", "sdc"]
+    assert found["kind"].tolist() == ["offline"] * 2
