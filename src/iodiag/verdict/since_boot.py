@@ -111,7 +111,8 @@ def of_mount_samples(views: Sequence[View]) -> str:
             for column in ("s_per_s", "_request_size_kb", "_round_trip_ms", "_await_ms")
         )
         if rate > 0 and trip > 0:
-            text += f"; {{{way}s:.0f}} {way}s/s of {{{way}_kb:.0f}} kB, {{{way}:.2f}} ms each to the server and back"
+            text += f"; {{{way}s:.0f}} {way}s/s of {{{way}_kb:.0f}} kB, {{{way}:.2f}} ms each to the "
+            text += "server and back"
             text += f", {{{way}_whole:.2f}} ms in all" if whole > 0 else ""
             values |= {f"{way}s": rate, f"{way}_kb": size, way: trip, f"{way}_whole": whole}
     return say(text, values)
