@@ -266,6 +266,32 @@ def test_totals_of_nothing_are_of_a_sample_for_an_unused_disk_has_read_its_parti
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot] * 2
 
 
+@pytest.mark.parametrize(
+    ("command", "device", "unit", "reports", "is_since_boot"),
+    [
+        ("", "sdb", "kB", 4, False),
+        ("", "md0", "kB", 4, True),  # has no partitions that the kernel reads
+        ("", "sdb", "MB", 4, True),  # may be less than half of one
+        ("$ iostat -k sdb 1\n", "sdb", "kB", 4, True),
+        ("$ iostat -k 1\n", "md0", "kB", 1, True),
+        ("$ iostat -m 1\n", "sdb", "MB", 1, True),
+        ("$ iostat -k\n", "sdb", "kB", 1, True),
+    ],
+)
+def test_totals_of_nothing_below_a_command_are_of_the_time_since_boot(
+    command, device, unit, reports, is_since_boot
+):
+    head = f"Device tps {unit}_read/s {unit}_wrtn/s {unit}_read {unit}_wrtn\n"
+    later = f"\n{head}{device} 300.00 1.20 4.40 1 4\n" * (reports - 1)
+    text = f"{command}{BANNER}{head}{device} 0.00 0.00 0.00 0 0\n{later}"
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot] + [False] * (reports - 1)
+
+
+def test_totals_of_nothing_above_the_shares_of_the_next_report_are_of_a_sample():
+    shares = "\navg-cpu: %user %nice %system %iowait %steal %idle\n 0.10 0.00 0.10 0.50 0.00 99.30\n"
+    assert not reading(f"iostat 1:\n{BASIC}sda 0.00 0.00 0.00 0 0\n{shares}").disk["since_boot"].any()
+
+
 def totals(rate, seconds):
     return f"mmcblk0 6.07 {rate:.2f} {rate / 3:.2f} {rate * seconds:.0f} {rate / 3 * seconds:.0f}\n"
 

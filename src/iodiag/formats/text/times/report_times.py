@@ -225,7 +225,7 @@ def may_be_since_boot(
     only if chance hardly makes it, or if its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
-    if not np.isnan(_clock.grid_interval(first)) or _has_no_totals(groups):
+    if not np.isnan(_clock.grid_interval(first)):
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
@@ -419,12 +419,6 @@ def _totals_span(groups: Sequence[RowGroup]) -> float:
     if len(found) < 2 or np.ptp(found) > 0.02 * np.median(found):
         return float("nan")
     return float(np.median(found))
-
-
-def _has_no_totals(groups: Sequence[RowGroup]) -> bool:
-    """Whether the first report prints totals, and all of them are 0."""
-    totals = [rows.numbers[rows.report == 0][:, [total for _, total in rows.totals_at]] for rows in groups]
-    return any(part.size for part in totals) and all((part == 0).all() for part in totals)
 
 
 def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | None) -> Ints:
