@@ -95,6 +95,13 @@ def test_clocks_without_a_date_go_on_from_one_with_it(first: str):
     assert not any("before that of the row above" in note.reason for note in read.notes)
 
 
+@pytest.mark.parametrize("own", ["10:00", "09:30", "23:15", "15:15"])
+def test_clocks_without_a_date_are_of_no_day_where_the_dated_one_is_of_another_zone(own: str):
+    clocks = ["Fri Nov 20 15:00:00 UTC 2026", f"{own}:05", f"{own}:10"]
+    read = reading("".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    assert read.disk["time"].isna().tolist() == [False, True, True]
+
+
 def test_a_table_of_two_zones_stands_in_local_time():
     sar = "12:00:00 CPU %user %nice %system %iowait %steal %idle\n12:10:00 all 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
