@@ -138,6 +138,25 @@ def test_screens_that_a_loop_starts_anew_are_averages_since_boot(shares, flags):
     assert cpu["interval_s"].isna().tolist() == flags
 
 
+def test_screens_of_one_top_are_samples_though_none_moves():
+    cpu = read("\n".join(head(n, 48.0) for n in range(6))).tables["cpu"]
+    assert cpu["since_boot"].tolist() == [True] + [False] * 5
+
+
+@pytest.mark.parametrize("idle", [0.0, 5.0])
+def test_a_host_that_is_hardly_idle_in_a_loop_is_so_now(idle):
+    screens = (f"Fri Nov 20 09:14:{n}0 UTC 2026\n{head(n, idle)}" for n in range(5))
+    assert read("\n".join(screens)).tables["cpu"]["since_boot"].tolist() == [True] + [False] * 4
+
+
+@pytest.mark.parametrize(("screens", "is_still"), [(2, False), (4, True)])
+def test_the_cpus_of_a_screen_are_no_screens(screens, is_still):
+    cpus = "".join(f"%Cpu{n}  : {n}0.0 us,  0.0 sy,  0.0 ni, 40.0 id, {6 - n}0.0 wa\n" for n in range(2))
+    text = "".join(f"Fri Nov 20 09:14:{n}0 UTC 2026\n{cpus}\n" for n in range(screens))
+    cpu = read(text).tables["cpu"]
+    assert cpu["since_boot"].tolist() == [True] * 2 + [is_still] * 2 * (screens - 1)
+
+
 def test_the_date_of_a_script_is_kept():
     capture = read("Fri Nov 20 09:14:01 UTC 2026\n" + head())
     assert str(capture.tables["memory"]["time"].iloc[0])[:19] == "2026-11-20 09:14:01"

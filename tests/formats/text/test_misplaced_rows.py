@@ -364,6 +364,25 @@ def test_rows_that_were_typed_or_computed_are_read(
     assert not unread
 
 
+@pytest.mark.parametrize(
+    ("header", "own", "other"),
+    [
+        ("tps rtps wtps bread/s bwrtn/s", "12.00 2.10 9.90 80.32 200.64", "1500000 597148 28.47 12000 2.01"),
+        ("tps rtps wtps bread/s bwrtn/s", "12.00 2.10 9.90 80.32 200.64", "5 400 3.10 2.90 2.50"),
+        ("runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15", "2 234 0.40 0.30 0.20", "12.07 2.10 9.97 80.32 200.64"),
+    ],
+    ids=["swap", "queue", "requests"],
+)
+@pytest.mark.parametrize("is_other", ["00001111", "00111111", "00001100"])
+def test_rows_of_a_section_that_lost_its_header_are_refused_though_their_clocks_go_on(
+    header: str, own: str, other: str, is_other: str
+) -> None:
+    rows = [f"{12 + n}:10:01 {other if each == '1' else own}\n" for n, each in enumerate(is_other)]
+    tables, unread = read(f"{BANNER}12:00:01 {header}\n{''.join(rows)}")
+    assert [len(rows) for rows in tables.values()] == [is_other.count("0")]
+    assert unread == [4 + n for n, each in enumerate(is_other) if each == "1"]
+
+
 def test_the_shares_of_a_cpu_do_not_add_up_to_more_than_its_time() -> None:
     header = "12:00:01     CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
     rows = (

@@ -240,6 +240,14 @@ def test_a_last_row_whose_name_stands_above_it_is_whole():
     assert not reading(f"{HEADER}\n{ROW}\nvg_data-lv_mysql_binlogs\n   {NUMBERS}\n").notes
 
 
+@pytest.mark.parametrize("last", ["nan", "-nan", "-"])
+@pytest.mark.parametrize("name", ["sdb ", "vg_data-lv_mysql_binlogs\n   "])
+def test_a_last_row_whose_last_number_is_none_is_whole(name: str, last: str):
+    capture = reading(f"{HEADER}\n{ROW}\n{name}{NUMBERS.rsplit(None, 1)[0]} {last}\n")
+    assert capture.tables["disk"]["util_pct"].isna().tolist() == [False, True]
+    assert not capture.notes
+
+
 def test_a_last_line_that_is_cut_off_may_be_of_a_device_with_rows():
     last = "cache1" + ROW[3:]
     rows = reading("\n".join([HEADER, ROW, last, HEADER, ROW, last.rsplit(None, 2)[0]])).tables["disk"]

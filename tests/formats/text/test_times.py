@@ -95,6 +95,13 @@ def test_clocks_without_a_date_go_on_from_one_with_it(first: str):
     assert not any("before that of the row above" in note.reason for note in read.notes)
 
 
+@pytest.mark.parametrize("own", ["10:00", "09:30", "23:15", "15:15"])
+def test_clocks_without_a_date_are_of_no_day_where_the_dated_one_is_of_another_zone(own: str):
+    clocks = ["Fri Nov 20 15:00:00 UTC 2026", f"{own}:05", f"{own}:10"]
+    read = reading("".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    assert read.disk["time"].isna().tolist() == [False, True, True]
+
+
 def test_a_table_of_two_zones_stands_in_local_time():
     sar = "12:00:00 CPU %user %nice %system %iowait %steal %idle\n12:10:00 all 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
@@ -264,6 +271,32 @@ def test_totals_and_rates_tell_the_length_of_a_first_report(seconds, head, is_si
 def test_totals_of_nothing_are_of_a_sample_for_an_unused_disk_has_read_its_partitions(total, is_since_boot):
     text = f"$ iostat 1\n{BANNER}{BASIC}sda 0.00 0.00 0.00 0 0\nsdb 0.00 0.00 0.00 {total} 0\n"
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot] * 2
+
+
+@pytest.mark.parametrize(
+    ("command", "device", "unit", "reports", "is_since_boot"),
+    [
+        ("", "sdb", "kB", 4, False),
+        ("", "md0", "kB", 4, True),  # has no partitions that the kernel reads
+        ("", "sdb", "MB", 4, True),  # may be less than half of one
+        ("$ iostat -k sdb 1\n", "sdb", "kB", 4, True),
+        ("$ iostat -k 1\n", "md0", "kB", 1, True),
+        ("$ iostat -m 1\n", "sdb", "MB", 1, True),
+        ("$ iostat -k\n", "sdb", "kB", 1, True),
+    ],
+)
+def test_totals_of_nothing_below_a_command_are_of_the_time_since_boot(
+    command, device, unit, reports, is_since_boot
+):
+    head = f"Device tps {unit}_read/s {unit}_wrtn/s {unit}_read {unit}_wrtn\n"
+    later = f"\n{head}{device} 300.00 1.20 4.40 1 4\n" * (reports - 1)
+    text = f"{command}{BANNER}{head}{device} 0.00 0.00 0.00 0 0\n{later}"
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot] + [False] * (reports - 1)
+
+
+def test_totals_of_nothing_above_the_shares_of_the_next_report_are_of_a_sample():
+    shares = "\navg-cpu: %user %nice %system %iowait %steal %idle\n 0.10 0.00 0.10 0.50 0.00 99.30\n"
+    assert not reading(f"iostat 1:\n{BASIC}sda 0.00 0.00 0.00 0 0\n{shares}").disk["since_boot"].any()
 
 
 def totals(rate, seconds):

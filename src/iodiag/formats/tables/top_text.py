@@ -68,6 +68,7 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
     result: list[Piece] = []
     above: _Cells | None = None
     clock = ""
+    is_loop = _is_of_loop([piece.text for piece in pieces if piece.text.strip()])
     for piece in pieces:
         if not piece.text.strip():
             result.append(piece)  # a paste may double all line feeds
@@ -77,7 +78,11 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
             if first := _CLOCK.match(piece.text):
                 clock = "" if _is_dated(result) else first["clock"]
             result.append(piece)
-        elif above is not None and _is_same_row(above, cells):
+            above = None
+            continue
+        if is_loop and cells.table == "cpu":
+            cells = cells._replace(unit=_LOOP)
+        if above is not None and _is_same_row(above, cells):
             cells = cells._replace(numbers=above.numbers | cells.numbers)
             del result[_end_of_solid(result) :]
             whole = Piece("", result[-1].number, piece.number + piece.span - result[-1].number)
@@ -93,6 +98,13 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return result
 
 
+def _is_of_loop(texts: Sequence[str]) -> bool:
+    """Whether each screen's CPU shares stand below a date, which scripts print and top does not."""
+    is_cpu = [(label := _LABEL.match(text)) is not None and "Cpu" in label["what"] for text in texts]
+    firsts = [n for n, is_own in enumerate(is_cpu) if is_own and not (n and is_cpu[n - 1])]
+    return all(any(map(_has_date, texts[max(n - _LINES_ABOVE, 0) : n])) for n in firsts)
+
+
 def _end_of_solid(pieces: Sequence[Piece]) -> int:
     """Where the blank lines at the end begin."""
     return next((n for n in range(len(pieces), 0, -1) if pieces[n - 1].text.strip()), 0)
@@ -101,7 +113,11 @@ def _end_of_solid(pieces: Sequence[Piece]) -> int:
 def _is_dated(above: Sequence[Piece]) -> bool:
     """Whether the line above is a time with its date, as scripts print it: top's own has none."""
     end = _end_of_solid(above)
-    clock = _clock.parse_line(above[end - 1].text) if end else None
+    return bool(end) and _has_date(above[end - 1].text)
+
+
+def _has_date(text: str) -> bool:
+    clock = _clock.parse_line(text)
     return clock is not None and (clock.day is not None or clock.epoch is not None)
 
 
@@ -160,44 +176,59 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         ),
         key="cpu" if table == "cpu" else None,
         clock="line",
-        finish=_of_cpus if table == "cpu" else None,
+        finish=(_of_loop if unit == _LOOP else _of_cpus) if table == "cpu" else None,
         place=_PLACES[table],
         is_apart=True,
         remark=_REMARK if table == "cpu" else "",
     )
 
 
-def _of_cpus(tables: dict[str, Table]) -> dict[str, Table]:
-    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`.
-
-    Where a loop starts top for each screen, all are first ones: averages since boot do not move.
-    """
+def _of_cpus(tables: dict[str, Table], *, is_loop: bool = False) -> dict[str, Table]:
+    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`."""
     cpu = combine_long_cpu(tables["cpu"])
     segment, report = (np.asarray(cpu[name], dtype=np.int64) for name in ("segment", "report"))
     first = np.full(int(segment.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, segment, report)
-    is_first = (report == first[segment]) | _is_still(cpu, segment)
+    is_first = report == first[segment]
+    if is_loop:
+        is_first |= _is_still(cpu, segment, report)
     lengths = np.where(is_first, np.nan, cpu.floats("interval_s"))
     return {"cpu": cpu.with_columns(since_boot=is_first, may_be_sample=is_first, interval_s=lengths)}
 
 
-def _is_still(cpu: Table, segment: Ints) -> Bools:
-    """Whether the shares of all screens of a run are those of the one above, on a host that is not idle."""
-    shares = np.column_stack([cpu.floats(name) for name in cpu.names if name.endswith("_pct")])
-    is_same = (np.abs(np.diff(shares, axis=0)) <= _STEP).all(axis=1) & (segment[1:] == segment[:-1])
-    is_busy = cpu.floats("idle_pct") < _IDLE if "idle_pct" in cpu else np.zeros(len(segment), np.bool_)
-    screens, still = np.bincount(segment), np.bincount(segment[1:], weights=is_same, minlength=1)
-    is_run = (still == screens - 1) & (screens >= _FEWEST_SCREENS)
-    result: Bools = is_run[segment] & is_busy
+def _of_loop(tables: dict[str, Table]) -> dict[str, Table]:
+    """The same where a loop starts top for each screen: all are first ones if none moves, as averages do."""
+    return _of_cpus(tables, is_loop=True)
+
+
+def _is_still(cpu: Table, segment: Ints, report: Ints) -> Bools:
+    """Whether the shares of all screens of a run are those of the one above.
+
+    No host is idle all the time from its boot on, or short of idle time: such a moment looks like the next.
+    """
+    names, key = np.unique(np.asarray(cpu["cpu"], dtype=str), return_inverse=True)
+    order = np.lexsort((report, key, segment))
+    shares = np.column_stack([cpu.floats(name) for name in cpu.names if name.endswith("_pct")])[order]
+    run = segment[order] * len(names) + key[order]
+    is_moved = (np.abs(np.diff(shares, axis=0)) > _STEP).any(axis=1) & (run[1:] == run[:-1])
+    idle = cpu.floats("idle_pct") if "idle_pct" in cpu else np.zeros(len(segment))
+    screens = np.bincount(np.unique(np.stack((segment, report)), axis=1)[0])
+    is_run = screens >= _FEWEST_SCREENS
+    is_run[segment[order][1:][is_moved]] = False
+    is_run[segment[(idle <= _HARDLY_IDLE) | (idle >= _IDLE)]] = False
+    result: Bools = is_run[segment]
     return result
 
 
 _STEP = 0.11  # of a share as it is printed
-_IDLE = 98.0
+_HARDLY_IDLE, _IDLE = 10.0, 98.0
 _FEWEST_SCREENS = 4
+_LINES_ABOVE = 4  # from the date to the shares: the time, the tasks, and one of the script's own
+_LOOP = "loop"
 _REMARK = (
-    "the CPU shares of top's first screen are taken as averages since boot, which procps before 3.3 printed "
-    "there; newer ones measure a moment. top -b -n 2 shows a sample"
+    "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "
+    "as averages since boot, which procps before 3.3 printed there; newer ones measure a moment. "
+    "top -b -n 2 shows a sample"
 )
 FORMAT = TableFormat(
     id="top",

@@ -18,6 +18,7 @@ from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
 from iodiag.formats.text.rows.impossible_rows import true_rows
 from iodiag.formats.text.rows.misplaced_rows import without_cut_numbers, without_disproven
+from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.repaired_rows import last_line
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
@@ -86,7 +87,10 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         )
     for rows in all_rows:
         last = int(rows.lines[-1])
-        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(found.text.words(last)) > 1:
+        words = found.text.words(last)
+        # a whole one may end with nan or a dash
+        is_short = len(words) < len(rows.layout.columns) or is_figure(words[-1])
+        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(words) > 1 and is_short:
             remark = "this line is cut off: it is read as far as it goes"
             yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])
         block = found.blocks[int(rows.block[0])]

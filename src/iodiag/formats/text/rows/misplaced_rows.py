@@ -42,6 +42,7 @@ def without_disproven(found: Walk, all_rows: Sequence[Rows], cut: int) -> list[R
     for rows in all_rows:
         is_bad = (
             is_second[rows.lines]
+            | (rows.is_mixed & ~_is_of_own_kind(rows))
             | _is_no_share(rows)
             | _is_interface(rows)
             | _is_of_next_part(rows)

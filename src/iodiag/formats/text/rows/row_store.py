@@ -30,7 +30,7 @@ _FEWEST_ALIKE = 32  # rows of one shape: of fewer the tokens are found sooner
 _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
-_NO_DECIMALS, _MOST_DECIMALS = -1, 9
+_NO_DECIMALS, _DECIMALS, _MOST_DECIMALS = -1, 2, 9
 _LEAST_FRACTION = 1e-6
 _OF_EACH_ROW = (
     "lines",
@@ -43,6 +43,7 @@ _OF_EACH_ROW = (
     "epoch",
     "is_fine",
     "is_odd",
+    "is_mixed",
 )
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 
@@ -55,7 +56,8 @@ class Rows:
     of each row's block among `Walk.blocks`; `key` the place of its item's name in `names`; `seconds` the
     row's own clock (NaN without); `epoch` its own full time, where it has one; `gaps` the blanks in front
     of the item's name; `is_fine` marks rows whose values have two decimals, `is_odd` those that have decimals
-    where their columns have none, or none where they have some; `labels` are the cells of columns of words.
+    where their columns have none, or none where they have some, `is_mixed` those of them that no one typed;
+    `labels` are the cells of columns of words.
     """
 
     layout: Layout
@@ -70,6 +72,7 @@ class Rows:
     epoch: Floats
     is_fine: Bools
     is_odd: Bools
+    is_mixed: Bools
     labels: dict[str, Objects] = field(default_factory=dict)
 
     def only(self, chosen: Bools) -> Rows:
@@ -109,7 +112,7 @@ class RowStore:
         self._epoch = unknown.copy() if layout.clock == "tail" else unknown
         self._last_decimals, self._usual_decimals = np.zeros((2, size), dtype=np.int8)
         self._is_fine, self._is_last_plain, self._is_fitting = np.zeros((3, size), dtype=np.bool_)
-        self._is_odd, self._is_row, self._is_average = np.zeros((3, size), dtype=np.bool_)
+        self._is_odd, self._is_mixed, self._is_row, self._is_average = np.zeros((4, size), dtype=np.bool_)
         self._decimals: list[tuple[Ints | slice, npt.NDArray[np.int8]]] = []
         self._has_suffix = False
         self._labels: dict[str, Objects] = {}
@@ -393,17 +396,24 @@ class RowStore:
     def mark_odd(self, *, keeps_zeros: bool) -> None:
         """Mark the rows of sar that have decimals in other columns than sar prints them: another section's.
 
-        It is evidence only at a place of doubt: who types a row or computes a mean may write others, too.
+        Alone it is evidence only at a place of doubt: who types or computes a row may write others, too. But
+        they drop all decimals or have a number of their own; rows that are `is_mixed` have sar's and none.
         `keeps_zeros` says that no zeros are dropped, and so no decimals.
         """
         usual = self._usual_by_column
+        # rows of the other section may be most; who writes a whole table may leave them out of a column
+        most = np.max([decimals.max(axis=0) for _, decimals in self._decimals], axis=0, initial=0)
+        has_decimals = ((usual > 0) | (self._is_rate & (most > 0))) & ~self._is_whole
+        of_sar = usual.max() or _DECIMALS
         for places, decimals in self._decimals:
-            is_bare = (decimals == 0) & (usual > 0) & keeps_zeros
+            is_bare = (decimals == 0) & has_decimals & keeps_zeros
             is_fine = (decimals > 0) & self._is_whole
             if is_bare.any() or is_fine.any():
                 printed = self._printed(places)
                 is_fraction = np.abs(printed - np.rint(printed)) > _LEAST_FRACTION
-                self._is_odd[places] = ((is_bare & (printed != 0)) | (is_fine & is_fraction)).any(axis=1)
+                is_odd = ((is_bare & (printed != 0)) | (is_fine & is_fraction)).any(axis=1)
+                is_of_sar = ((decimals == 0) | (decimals == of_sar)).all(axis=1) & (decimals > 0).any(axis=1)
+                self._is_odd[places], self._is_mixed[places] = is_odd, is_odd & is_of_sar
 
     def _printed(self, places: Ints | slice) -> Floats:
         """The numbers of some rows in the units in which they are printed, rows x columns."""
@@ -481,6 +491,7 @@ class RowStore:
             epoch=self._epoch[kept],
             is_fine=self._is_fine[kept],
             is_odd=self._is_odd[kept],
+            is_mixed=self._is_mixed[kept],
             labels={name: cells[kept] for name, cells in self._labels.items()},
         )
 

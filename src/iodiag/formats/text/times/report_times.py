@@ -28,6 +28,7 @@ _SELDOM = 1e-3
 _EQUAL = 0.05
 _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
+_ZONE_STEP = 900.0  # local times of two zones are some of these apart
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
@@ -87,8 +88,9 @@ class Seconds(NamedTuple):
 def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str) -> Seconds:
     """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
 
-    It is of the day of the last one above it with a date (`date; top -b -d 5`). `midnight` is that of the
-    day on which the segment of each begins, NaN where it is not known.
+    It is of the day of the last one above it with a date (`date; top -b -d 5`), where it goes on within a few
+    minutes: else that one may be of another zone (`date -u`). `midnight` is that of the day on which the
+    segment of each begins, NaN where it is not known.
     """
     table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
     epoch, day, seconds, offset = table[shown.at].T
@@ -105,7 +107,8 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     above = np.append(-1, dated)[np.searchsorted(dated, undated)]
     for run in runs(np.maximum(above, begin)):
         here = undated[run]
-        is_below = above[run.start] >= begin[run.start]
+        later = (seconds[here[0]] - seconds[above[run.start]]) % _clock.DAY_S
+        is_below = above[run.start] >= begin[run.start] and later < _ZONE_STEP
         first = above[run.start] if is_below else here[0]
         base = day[first] if is_below else midnight[first]
         whole = _clock.unroll_midnight(np.append(seconds[first], seconds[here]))[1:]
@@ -225,7 +228,7 @@ def may_be_since_boot(
     only if chance hardly makes it, or if its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
-    if not np.isnan(_clock.grid_interval(first)) or _has_no_totals(groups):
+    if not np.isnan(_clock.grid_interval(first)):
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
@@ -419,12 +422,6 @@ def _totals_span(groups: Sequence[RowGroup]) -> float:
     if len(found) < 2 or np.ptp(found) > 0.02 * np.median(found):
         return float("nan")
     return float(np.median(found))
-
-
-def _has_no_totals(groups: Sequence[RowGroup]) -> bool:
-    """Whether the first report prints totals, and all of them are 0."""
-    totals = [rows.numbers[rows.report == 0][:, [total for _, total in rows.totals_at]] for rows in groups]
-    return any(part.size for part in totals) and all((part == 0).all() for part in totals)
 
 
 def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | None) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -29,6 +30,10 @@ _OF_REQUESTS = frozenset(("await_ms", "read_await_ms", "write_await_ms", "reques
 _TOTALS = {
     f"{unit}_{way}": f"{unit}_{way}/s" for unit in ("kB", "MB", "GB", "Blk") for way in ("read", "wrtn")
 }
+_FINE_TOTALS = ("kB_read", "kB_wrtn", "Blk_read", "Blk_wrtn")
+_PARTED_DISK = re.compile(
+    r"(?:sd|hd|vd|xvd|dasd)[a-z]{1,4}|nvme\d{1,4}n\d{1,4}|mmcblk\d{1,4}|(?:cciss|ida)[/!]c\d{1,3}d\d{1,3}"
+)
 _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 _MOST_UNTIMED = 20
@@ -702,6 +707,10 @@ def _begins_at_boot(
     stated = _stated(origin, parts)
     if stated and _report_times.is_alone(groups) and _is_of_now(parts[0]):
         return False  # any of the rows that the command printed
+    # below a command the first of several is since boot; a lone one may be any of those that it printed
+    is_any = own is None or (stated and _report_times.is_alone([rows for rows in groups if rows.totals_at]))
+    if is_any and _have_read_nothing(parts):
+        return False
     # a collector's file of a known second begins where the tool began
     is_begun = origin.started is not None and origin.command is None
     if origin.banner is not None or is_own_command or is_begun:
@@ -724,3 +733,19 @@ def _is_of_now(part: _Part) -> bool:
     row = part.rows.numbers[part.where.start]
     tasks = row[place["run_queue"]] + row[place["blocked"]]
     return bool(row[place["idle_pct"]] <= _HARDLY_IDLE and row[place["blocked"]] >= 2 and tasks >= 4)
+
+
+def _have_read_nothing(parts: Sequence[_Part]) -> bool:
+    """Whether all totals of the first report are 0, a disk's among them that has read its partitions at boot.
+
+    What is below half a MB rounds to 0 MB.
+    """
+    found, is_of_disk = [np.empty(0)], False
+    for part in parts:
+        columns = part.rows.layout.columns
+        places = [place for place, column in enumerate(columns) if column.raw in _FINE_TOTALS]
+        is_first = part.timing.report[part.where] == 0
+        found.append(part.rows.numbers[part.where][is_first][:, places].ravel())
+        names = np.unique(part.rows.key[part.where][is_first]) if places else ()
+        is_of_disk |= any(_PARTED_DISK.fullmatch(part.rows.names[name]) for name in names)
+    return is_of_disk and not np.concatenate(found).any()
