@@ -109,14 +109,17 @@ def _take(samples: list[_Sample], line: Line, clock: Clock | None, resource: str
 
 
 def _table(samples: Sequence[_Sample], source: str) -> Table:
-    """A row per sample; `time` is unknown where no clock has a date."""
-    ends = ends_of([sample.clock for sample in samples], None, "mdy")
+    """A row per sample; `time` is unknown where no clock has a date, or one that may be of two days."""
+    clocks = [sample.clock for sample in samples]
+    order, guess = _clock.day_order(filter(None, clocks), has_am_pm=False)
+    ends = ends_of(clocks, None, order)
+    is_dated = ends.is_dated and not guess
     lengths = np.diff(ends.seconds, prepend=np.nan)
     front = front_columns(
         source,
         [sample.line.number for sample in samples],
         "",
-        Times.of(ends.seconds if ends.is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
+        Times.of(ends.seconds if is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
         lengths,
         report=np.arange(len(samples)),
     )
