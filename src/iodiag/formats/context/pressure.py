@@ -32,12 +32,12 @@ _AVERAGES = (
 )
 _LINE = (
     r"^\s*(?:(?P<clock>\d[\d:./ T+Z-]{7,35}?)\s+)?"
-    r"(?:(?:\S*proc/pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
+    r"(?:(?:(?:\S*proc/)?pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
 _IN_A_LOOP = r"\b\s*[;|&].{0,200}"
 _HEADING = (
-    rf"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory){_IN_A_LOOP}|proc/pressure/(io|cpu|memory)\b[\s<=#*:-]*"
+    rf"(?:^|[\s/])(?:pressure/(io|cpu|memory){_IN_A_LOOP}|pressure/(io|cpu|memory)\b[\s<=#*:-]*"
     r"|(?<!\S/)(?:/sys/fs/cgroup/)?(io|cpu|memory)\.pressure\b[\s<=#*:-]*)$"
 )
 _GROUP = r"\bcgroup/[^/]+/"
@@ -149,8 +149,8 @@ FORMAT = ContextFormat(
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
     starts=re.compile(
-        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
-        rf"|/proc/pressure/(?:io|cpu|memory){_IN_A_LOOP}$|/proc/pressure/\*\s*$"
+        r"\b(?:some|full) avg10=[\d.]+ avg60=|(?:^|[\s/])pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
+        rf"|(?:^|[\s/])pressure/(?:io|cpu|memory){_IN_A_LOOP}$|/proc/pressure/\*\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,
