@@ -102,6 +102,14 @@ def test_a_loop_prints_a_clock_with_each_sample(clocks, first, is_in_front):
     assert (frame["interval_s"][1], frame["io_some_pct"][1], str(frame["time"][0])) == (10, 40, first)
 
 
+@pytest.mark.parametrize("heading", ["== /proc/pressure/io ==\n", ""], ids=["heading", "paths"])
+def test_a_clock_above_the_heading_is_that_of_the_first_sample(heading):
+    lines = LINES if heading else "".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines())
+    later = lines.replace("total=10", "total=4000010")
+    (block,) = blocks_of(FORMAT, f"10:00:00\n{heading}{lines}10:00:10\n{heading}{later}")
+    assert block.tables[0].frame["io_some_pct"].tolist()[1:] == [40]
+
+
 GROUP = "/sys/fs/cgroup/system.slice/mysqld.service"
 
 

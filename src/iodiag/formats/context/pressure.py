@@ -21,7 +21,7 @@ from iodiag.formats.clock import Clock
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.front_columns import columns_of, front_columns
 from iodiag.formats.text.times.report_times import ends_of
-from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Floats, Table
 from iodiag.table.times import Times
@@ -54,13 +54,13 @@ class _Sample:
     totals: dict[str, float] = field(default_factory=dict)
 
 
-def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+def _read(lines: Lines, source: str) -> ContextBlock | None:
     hint = None if re.search(_GROUP, source) else re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
     resource = {"mem": "memory"}.get(hint[1].lower(), hint[1].lower()) if hint else ""
     printed: list[str] = []  # by one command, in this order; each begins with `some`
     state = ""
     samples: list[_Sample] = []
-    clock: Clock | None = None
+    clock = _clock.parse_line(lines.above)
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         heading, alone = re.search(_HEADING, line.text), _clock.parse_line(line.text)
