@@ -32,7 +32,8 @@ _AVERAGES = (
 )
 _LINE = (
     r"^\s*(?:(?P<clock>\d[\d:./ T+Z-]{7,35}?)\s+)?"
-    r"(?:(?:(?:\S*proc/)?pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
+    r"(?:(?:(?:\S*proc/)?pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?"
+    r"\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
 _IN_A_LOOP = r"\b\s*[;|&].{0,200}"
