@@ -105,3 +105,17 @@ def test_a_node_is_away_where_no_other_is_connected():
     assert block.facts[0].values["peer"] == "away"
     (block,) = blocks_of(FORMAT, STATUS + "    node-c connection:Connecting\n")[:1]
     assert "peer" not in block.facts[0].values
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (STATUS.replace("suspended:no", "suspended:quorum"), "quorum"),
+        (PROC.replace("r-----", "s-----"), "yes"),
+        (STATUS, None),
+        (PROC, None),
+    ],
+)
+def test_a_device_whose_requests_are_held_is_suspended(text, why):
+    (block,) = blocks_of(FORMAT, text)[:1]
+    assert [fact.values.get("suspended") for fact in block.facts] == [why] * len(block.facts)

@@ -4,8 +4,10 @@ Of a node's own role are read for each volume, in requests at the moment: those 
 answered (`upper_pending`), at its own disk (`lower_pending`), sent to peers that have not acknowledged them
 (`peer_pending`), and received from a peer and not yet acknowledged (`unacked`); and `out_of_sync_kb`. Of
 several peers they are added up. `peer` is "away" where no other node is connected, "not waited for" under
-protocol A, "copying" while the nodes are brought in step. Meanings of the fields: drbdsetup(8); DRBD 8.4
-User's Guide, "Performance indicators" (ap, lo, pe, ua, oos).
+protocol A, "copying" while the nodes are brought in step. `suspended` tells that requests are held until
+it is resumed, and why (`user`, `fencing`, `quorum`; `yes` in /proc/drbd): those in flight then are at neither
+disk nor peer, and those that come are not counted. Meanings of the fields: drbdsetup(8); DRBD 8.4 User's
+Guide, "I/O state flags" and "Performance indicators" (ap, lo, pe, ua, oos).
 """
 
 from __future__ import annotations
@@ -46,6 +48,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         of_all["peer"] = "away"
     elif re.search(r"\bds:\S{1,40}\s+A\b", read[0].text[:2000]):
         of_all["peer"] = "not waited for"
+    if (why := rows[0].get("suspended", "no")) != "no":
+        of_all["suspended"] = why
+    elif re.search(r"\bds:\S{1,40}\s+[ABC]\s+s", read[0].text[:2000]):
+        of_all["suspended"] = "yes"
     facts = [fact("drbd", _said(one), one, source, read) for one in (v | of_all for v in _volumes(rows))]
     return ContextBlock(len(read), facts=tuple(facts), layout="drbd")
 
@@ -79,7 +85,7 @@ def _said(values: Values) -> str:
     if "upper_pending" in values and "lower_pending" in values:
         text += f"; it held {values['upper_pending']:g} requests of its users, "
         text += f"{values['lower_pending']:g} at its own disk"
-    return text
+    return text + "; it is suspended ({suspended})" * ("suspended" in values)
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[Line]:
