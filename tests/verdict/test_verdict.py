@@ -1706,6 +1706,23 @@ def test_requests_held_beyond_the_disk_are_no_health_whatever_the_connection(lin
     assert state_of(text + QUICK) == state
 
 
+@pytest.mark.parametrize("device", ["sda", "drbd0"])
+def test_a_replicated_device_that_is_suspended_is_no_health_though_it_counts_no_requests(device):
+    text = " 0: cs:WFConnection ro:Primary/Unknown ds:UpToDate/DUnknown C s-----\n"
+    text += "    ns:10 nr:0 dw:88012 dr:1200 lo:0 pe:0 ua:0 ap:0 ep:1 wo:f oos:0\n\n"
+    report = report_of(text + QUICK.replace("sda", device))
+    assert report.verdict.state == "open"
+    assert "drbd0 is suspended (line 1)" in report.headline
+
+
+def test_only_the_same_device_of_another_node_has_requests_at_its_disk():
+    other = " 7: cs:Connected ro:Secondary/Primary ds:UpToDate/UpToDate C r-----\n"
+    other += "    ns:0 nr:9 dw:9 dr:0 lo:5 pe:0 ua:5 ap:0 ep:1 wo:f oos:0\n\n"
+    text = _REPLICATED.format(upper=3, lower=0, peer=3)
+    assert "at its disk" not in report_of(text + other + QUICK).headline
+    assert "where 5 are at its disk" in report_of(text + other.replace("7:", "3:") + QUICK).headline
+
+
 def test_the_node_that_only_keeps_a_replica_is_judged_by_its_disk():
     text = "mail role:Secondary\n  disk:UpToDate\n  node-a role:Primary\n    peer-disk:UpToDate\n\n"
     assert state_of(text + QUICK) == "healthy"

@@ -39,6 +39,11 @@ class Line(NamedTuple):
 class Lines(Sequence[Line]):
     """Lines of a text one after the other, from the place where a context block may begin."""
 
+    @property
+    @abstractmethod
+    def above(self) -> str:
+        """The text of the line above the first; empty where there is none."""
+
     @abstractmethod
     def joined(self, first: int, last: int) -> str:
         """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""

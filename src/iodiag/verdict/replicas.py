@@ -11,43 +11,60 @@ from iodiag.model.capture import Fact
 from iodiag.model.report import Verdict
 
 _ASKS = "To settle it, on the other node under this load: `iostat -xyt 1 30`; to it: `ping -c 20 OTHER_NODE`"
+_ASKS_WHY = (
+    "Why, the kernel's log and the state of the nodes tell: `dmesg -T | grep -i drbd`, `drbdadm status`"
+)
 
 
 def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
     """What quick disks do not show where they hold a replicated device: writes may wait for the other node.
 
-    None where DRBD's own device was timed, or no node is seen to serve one and to wait for another.
+    None where DRBD's own device was timed, or no node is seen to serve one and to wait for another. One that
+    is suspended takes no request: its own rows show none either.
     """
     facts = [fact for view in views for fact in view.facts_of("drbd")]
     primary = [fact for fact in facts if fact.word("role") == "Primary"]
-    # requests held beyond the own disk wait all the same: for a full link, or frozen until the peer is back
+    if frozen := next((one for one in primary if one.word("suspended")), None):
+        text = "But {name} is suspended (line {line}): what its users ask for waits until it is resumed"
+        values: Values = {"name": _name(frozen), "line": frozen.ref.first}
+        return Verdict("open", asks=_ASKS_WHY), f"{say(text, values)}. {_ASKS_WHY}"
+    # requests that are sent and not answered wait all the same: for a full link, or one that just broke
     served = [one for one in primary if one.word("peer") not in _WAITED_FOR_BY_NONE or _beyond_disk(one)]
     devices = (one for view in views for one in view.devices if one.name.startswith("drbd"))
     if not served or any(not one.is_untimed for one in devices):
         return None
     held = max(served, key=_beyond_disk)
-    name = held.word("device") or "the replicated device (DRBD)"
-    if not _beyond_disk(held):
-        text = f"But {name} stands on a disk of the other node, too: a write may wait for it, and the capture"
-        return Verdict("unknown", asks=_ASKS), f"{text} does not show it. {_ASKS}"
-    values: Values = {
-        key: weighted.or_zero(held.number(key))
-        for key in ("upper_pending", "lower_pending", "peer_pending", "out_of_sync_kb")
-    }
-    text = "But {name} holds {upper_pending:.0f} requests of its users, {lower_pending:.0f} at its own disk "
-    text += (
-        "and {peer_pending:.0f} sent to the other node (line {line}): they wait for that node, or for the "
+    if _beyond_disk(held):
+        return Verdict("open", asks=_ASKS), f"{_of_held(held, facts)}. {_ASKS}"
+    text = (
+        f"But {_name(held)} stands on a disk of the other node, too: a write may wait for it, and the capture"
     )
-    text += "link to it"
-    values["line"] = held.ref.first
-    others = (fact.number("lower_pending") for fact in facts if fact.word("role") == "Secondary")
-    if (there := max(map(weighted.or_zero, others), default=0.0)) > 0:
+    return Verdict("unknown", asks=_ASKS), f"{text} does not show it. {_ASKS}"
+
+
+def _of_held(held: Fact, facts: Sequence[Fact]) -> str:
+    """The requests that a device holds, with what the other node tells of it where it was read, too."""
+    values: Values = {"name": _name(held), "line": held.ref.first}
+    for key in ("upper_pending", "lower_pending", "peer_pending", "out_of_sync_kb"):
+        values[key] = weighted.or_zero(held.number(key))
+    text = (
+        "But {name} holds {upper_pending:.0f} requests of its users, {lower_pending:.0f} at its own disk and "
+        "{peer_pending:.0f} sent to the other node (line {line}): they wait for that node, or for the link "
+        "to it"
+    )
+    device = held.word("device")
+    others = [one for one in facts if one.word("role") == "Secondary" and one.word("device") == device]
+    there = max((weighted.or_zero(one.number("lower_pending")) for one in others), default=0.0)
+    if device and there > 0:
         text, values["there"] = text + ", where {there:.0f} are at its disk", there
-    if float(values["out_of_sync_kb"]) > 0:
+    if held.number("out_of_sync_kb") > 0:
         text += "; {out_of_sync_kb:.0f} kB are out of sync"
         text += ", and copied meanwhile" * (held.word("peer") == "copying")
-    text += ". How long they wait, that one look does not show"
-    return Verdict("open", asks=_ASKS), f"{say(text, values | {'name': name})}. {_ASKS}"
+    return say(text + ". How long they wait, that one look does not show", values)
+
+
+def _name(fact: Fact) -> str:
+    return fact.word("device") or "the replicated device (DRBD)"
 
 
 _WAITED_FOR_BY_NONE = ("away", "not waited for")

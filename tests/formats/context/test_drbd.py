@@ -20,17 +20,36 @@ PROC = (
 )
 
 
-def test_the_volumes_and_peers_of_a_resource_are_added_up():
-    (block,) = blocks_of(FORMAT, STATUS + "  web role:Secondary\nsda 1.0 2.0\n")[:1]
-    values = dict(block.facts[0].values)
-    assert (values.pop("role"), values.pop("device")) == ("Primary", "drbd3")
-    assert values == {
-        "upper_pending": 5,
-        "lower_pending": 1,
-        "peer_pending": 4,
-        "unacked": 0,
-        "out_of_sync_kb": 16,
-    }
+def test_each_volume_has_counts_of_its_own_and_those_of_its_peers_are_added_up():
+    peers = STATUS + STATUS[STATUS.index("    node-b") :].replace("node-b", "node-c").replace(
+        "sent:88012", ""
+    )
+    peers += "      volume:1 replication:SyncSource\n          out-of-sync:9 pending:7 unacked:1\n"
+    (block,) = blocks_of(FORMAT, peers + "sda 1.0 2.0\n")
+    assert [dict(fact.values) for fact in block.facts] == [
+        {
+            "role": "Primary",
+            "device": "drbd3",
+            "upper_pending": 2,
+            "lower_pending": 1,
+            "peer_pending": 8,
+            "unacked": 0,
+            "out_of_sync_kb": 32,
+        },
+        {
+            "role": "Primary",
+            "device": "drbd4",
+            "upper_pending": 3,
+            "lower_pending": 0,
+            "peer_pending": 7,
+            "unacked": 1,
+            "out_of_sync_kb": 9,
+            "peer": "copying",
+        },
+    ]
+    assert block.facts[1].text == (
+        "drbd4 is Primary on this node; it held 3 requests of its users, 0 at its own disk"
+    )
 
 
 def test_each_resource_has_a_role_of_its_own():
@@ -51,7 +70,16 @@ def test_a_minor_of_proc_drbd_is_a_device():
     }
 
 
-@pytest.mark.parametrize("text", ["its role:Primarily", "user role: Primary", "0: cs:Connected"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "its role:Primarily",
+        "user role: Primary",
+        "user role:Primary contact",
+        "- role:Unknown",
+        "0: cs:Connected",
+    ],
+)
 def test_other_words_are_none(text):
     assert not blocks_of(FORMAT, text + "\n")
 
@@ -77,3 +105,17 @@ def test_a_node_is_away_where_no_other_is_connected():
     assert block.facts[0].values["peer"] == "away"
     (block,) = blocks_of(FORMAT, STATUS + "    node-c connection:Connecting\n")[:1]
     assert "peer" not in block.facts[0].values
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (STATUS.replace("suspended:no", "suspended:quorum"), "quorum"),
+        (PROC.replace("r-----", "s-----"), "yes"),
+        (STATUS, None),
+        (PROC, None),
+    ],
+)
+def test_a_device_whose_requests_are_held_is_suspended(text, why):
+    (block,) = blocks_of(FORMAT, text)[:1]
+    assert [fact.values.get("suspended") for fact in block.facts] == [why] * len(block.facts)

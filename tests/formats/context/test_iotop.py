@@ -111,6 +111,18 @@ def test_sums_that_changed_places_leave_rows_unread_and_give_no_other_numbers():
     lines[0], lines[8] = lines[8], lines[0]
     (block,) = blocks_of(FORMAT, "".join(lines))
     (table,) = (one.rows for one in block.tables if one.family == "process")
-    assert block.unread == (2, 4, 5, 6, 9)
-    assert table["clock_s"].tolist() == [54729.0] * 2
+    assert block.unread == (1, 2, 4, 9, 10, 12)
+    assert table["clock_s"].tolist() == [54728.0] * 2
     assert table["write_kb_per_s"].tolist() == [7.98] * 2
+
+
+@pytest.mark.parametrize(
+    "later", ["14:12:07", "15:12:05", "10:00:00"], ids=["summer", "set back", "next day"]
+)
+def test_a_clock_that_goes_back_begins_another_listing(later):
+    sample = TIMED.replace("15:12:08", "15:12:07")
+    first, second = blocks_of(FORMAT, sample + sample.replace("15:12:07", later).replace("3.99", "7.98"))
+    assert (first.used, second.used, first.unread, second.unread) == (4, 4, (), ())
+    (table,) = (one.rows for one in second.tables if one.family == "process")
+    assert table["write_kb_per_s"].tolist() == [7.98] * 2
+    assert len(set(table["clock_s"].tolist())) == 1

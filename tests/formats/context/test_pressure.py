@@ -45,6 +45,9 @@ LINES = "some avg10=1.00 avg60=2.00 avg300=3.00 total=10\nfull avg10=0.50 avg60=
         ("---- Output of /proc/pressure/memory ----\n" + LINES, "memory"),
         ("*** /proc/pressure/io ***\n" + re.sub(" total=.*", "", LINES), "io"),
         ("root@x:~# cat /proc/pressure/memory\n" + LINES, "memory"),
+        ("root@x:/proc# cat pressure/memory\n" + LINES, "memory"),
+        ("==> pressure/io <==\n" + LINES, "io"),
+        ("".join(f"pressure/cpu:{line}\n" for line in LINES.splitlines()), "cpu"),
         ("".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines()), "io"),
         ("".join(f"io.pressure:{line}\n" for line in LINES.splitlines()), "io"),
     ],
@@ -81,6 +84,10 @@ def test_epochs_on_lines_of_their_own():
         (("Fri Nov 20 12:00:00 UTC 2026", "Fri Nov 20 12:00:10 UTC 2026"), "2026-11-20 12:00:00+00:00"),
         (("2026-11-20 12:00:00", "2026-11-20 12:00:10"), "2026-11-20 12:00:00"),
         (("23:59:55", "00:00:05"), "NaT"),
+        (("13/04/2026 10:00:00", "13/04/2026 10:00:10"), "2026-04-13 10:00:00"),
+        (("04/13/2026 10:00:00", "04/13/2026 10:00:10"), "2026-04-13 10:00:00"),
+        (("03/04/2026 10:00:00", "03/04/2026 10:00:10"), "NaT"),
+        (("03/04/2026 23:59:55", "04/04/2026 00:00:05"), "NaT"),
     ],
 )
 @pytest.mark.parametrize("is_in_front", [False, True])
@@ -93,6 +100,14 @@ def test_a_loop_prints_a_clock_with_each_sample(clocks, first, is_in_front):
     (block,) = blocks_of(FORMAT, text)
     frame = block.tables[0].frame
     assert (frame["interval_s"][1], frame["io_some_pct"][1], str(frame["time"][0])) == (10, 40, first)
+
+
+@pytest.mark.parametrize("heading", ["== /proc/pressure/io ==\n", ""], ids=["heading", "paths"])
+def test_a_clock_above_the_heading_is_that_of_the_first_sample(heading):
+    lines = LINES if heading else "".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines())
+    later = lines.replace("total=10", "total=4000010")
+    (block,) = blocks_of(FORMAT, f"10:00:00\n{heading}{lines}10:00:10\n{heading}{later}")
+    assert block.tables[0].frame["io_some_pct"].tolist()[1:] == [40]
 
 
 GROUP = "/sys/fs/cgroup/system.slice/mysqld.service"

@@ -1,11 +1,13 @@
 """DRBD: what each node of a replicated device holds, by `drbdsetup status --statistics` and /proc/drbd.
 
-Of a node's own role are read, in requests at the moment: those of its users that are not yet answered
-(`upper_pending`), at its own disk (`lower_pending`), sent to peers that have not acknowledged them
+Of a node's own role are read for each volume, in requests at the moment: those of its users that are not yet
+answered (`upper_pending`), at its own disk (`lower_pending`), sent to peers that have not acknowledged them
 (`peer_pending`), and received from a peer and not yet acknowledged (`unacked`); and `out_of_sync_kb`. Of
-several volumes and peers they are added up. `peer` is "away" where no other node is connected, "not waited
-for" under protocol A, "copying" while the nodes are brought in step. Meanings of the fields: drbdsetup(8);
-DRBD 8.4 User's Guide, "Performance indicators" (ap, lo, pe, ua, oos).
+several peers they are added up. `peer` is "away" where no other node is connected, "not waited for" under
+protocol A, "copying" while the nodes are brought in step. `suspended` tells that requests are held until
+it is resumed, and why (`user`, `fencing`, `quorum`; `yes` in /proc/drbd): those in flight then are at neither
+disk nor peer, and those that come are not counted. Meanings of the fields: drbdsetup(8); DRBD 8.4 User's
+Guide, "I/O state flags" and "Performance indicators" (ap, lo, pe, ua, oos).
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ from collections.abc import Iterator, Sequence
 from iodiag.formats.context._common import Values, fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_ROLE = r"(?P<role>Primary|Secondary|Unknown)\b"
-_PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}"
-_STATUS = rf"^\s*[\w.-]+\s+(?:node-id:\d+\s+)?role:{_ROLE}"
+_ROLE = r"(?P<role>Primary|Secondary|Unknown)"
+_KEY = r"[a-z]{1,20}(?:-[a-z]{1,20}){0,3}"
+_FIELD = rf"({_KEY}):(\S{{1,100}})"
+_NEXT = rf"(?:\s+{_KEY}:\S{{1,100}})"
+_PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}\b"
+_STATUS = rf"^\s*[\w.][\w.-]*\s+(?:node-id:\d+\s+)?role:{_ROLE}{_NEXT}*\s*$"
+_OF_PART = rf"^(?:\s+[\w.-]+)?{_NEXT}+\s*$"
 _AWAY = (
-    r"(?:cs|connection):(?:StandAlone|Disconnecting|Unconnected|Timeout|BrokenPipe|NetworkFailure|\w*Error|"
+    "StandAlone|Disconnecting|Unconnected|Timeout|BrokenPipe|NetworkFailure|.*Error|TearDown|Connecting"
+    "|WFConnection|WFReportParams"
 )
-_AWAY += r"TearDown|WFConnection|WFReportParams|Connecting)\b"
-_THERE = r"cs:(?!\w*Error)\w+|connection:Connected|\n\s+[\w.-]+\s+(?:connection:Connected\s+)?role:[PS]"
-_FIELD = r"(?P<key>[a-z]{1,20}(?:-[a-z]{1,20}){0,3}):(?P<value>\S{1,100})"
-_OF_PART = rf"^\s+(?:[\w.-]+\s+)?{_FIELD}(?:\s+{_FIELD.replace('?P<key>', '').replace('?P<value>', '')})*\s*$"
 _COUNTS = {
     **{"upper-pending": "upper_pending", "lower-pending": "lower_pending", "pending": "peer_pending"},
     **{"ap": "upper_pending", "lo": "lower_pending", "pe": "peer_pending"},
@@ -37,35 +40,52 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     match = re.match(_PROC, lines[0].text) or re.match(_STATUS, lines[0].text)
     if match is None:
         return None
-    used = 1 + sum(1 for _ in _parts(lines))
-    values: Values = {"role": match["role"]}
-    for field in re.finditer(_FIELD, "\n".join(line.text for line in lines[:used])):
-        number = parse_number(field["value"])
-        if field["key"] == "minor" and "device" not in values:
-            values["device"] = f"drbd{field['value']}"
-        if number is not None and (name := _COUNTS.get(field["key"])):
-            values[name] = number + float(values.get(name) or 0)
-    if "minor" in match.groupdict():
-        values["device"] = f"drbd{match['minor']}"
-    if peer := _peer("\n".join(line.text[:2000] for line in lines[:used])):
-        values["peer"] = peer
-    text = "{device}" if "device" in values else "a replicated device (DRBD)"
-    text += " is {role} on this node"
+    read = [lines[0], *_parts(lines)]
+    rows: list[dict[str, str]] = [dict(re.findall(_FIELD, line.text[:2000])) for line in read]
+    rows[0] |= match.groupdict()
+    of_all: Values = {"role": match["role"]}
+    if _is_away(rows):
+        of_all["peer"] = "away"
+    elif re.search(r"\bds:\S{1,40}\s+A\b", read[0].text[:2000]):
+        of_all["peer"] = "not waited for"
+    if (why := rows[0].get("suspended", "no")) != "no":
+        of_all["suspended"] = why
+    elif re.search(r"\bds:\S{1,40}\s+[ABC]\s+s", read[0].text[:2000]):
+        of_all["suspended"] = "yes"
+    facts = [fact("drbd", _said(one), one, source, read) for one in (v | of_all for v in _volumes(rows))]
+    return ContextBlock(len(read), facts=tuple(facts), layout="drbd")
+
+
+def _volumes(rows: Sequence[dict[str, str]]) -> Sequence[Values]:
+    """What is told of each volume; of none where the status has neither counts nor minors."""
+    volumes: dict[str, Values] = {}
+    number = "0"  # a single one is not numbered
+    for row in rows:
+        number = row.get("volume", number)
+        values = volumes.setdefault(number, {})
+        if "minor" in row:
+            values["device"] = f"drbd{row['minor']}"
+        if re.match("(?:Paused)?Sync(?:Source|Target|S|T)$", row.get("cs", row.get("replication", ""))):
+            values["peer"] = "copying"
+        for key, text in row.items():
+            if key in _COUNTS and (count := parse_number(text)) is not None:
+                values[_COUNTS[key]] = count + float(values.get(_COUNTS[key]) or 0)
+    return [values for values in volumes.values() if values] or [{}]
+
+
+def _is_away(rows: Sequence[dict[str, str]]) -> bool:
+    """Whether other nodes are told of and none is there; of one that is, some print the role alone."""
+    links = [row.get("connection", "Connected") for row in rows[1:] if row.keys() & {"connection", "role"}]
+    links += [row["cs"] for row in rows if "cs" in row]
+    return bool(links) and all(re.fullmatch(_AWAY, link) for link in links)
+
+
+def _said(values: Values) -> str:
+    text = ("{device}" if "device" in values else "a replicated device (DRBD)") + " is {role} on this node"
     if "upper_pending" in values and "lower_pending" in values:
-        held = (
-            f"{values['upper_pending']:g} requests of its users, {values['lower_pending']:g} at its own disk"
-        )
-        text += f"; it held {held}"
-    return ContextBlock(used, facts=(fact("drbd", text, values, source, lines[:used]),), layout="drbd")
-
-
-def _peer(text: str) -> str:
-    """What the state of the connection says of the other node, see above; empty where it is there."""
-    if re.search(_AWAY, text) and not re.search(_THERE, re.sub(_AWAY, "", text)):
-        return "away"
-    if re.search(r"\bds:\S{1,40}\s+A\b", text):
-        return "not waited for"
-    return "copying" if re.search(r"(?:cs|replication):(?:Paused)?Sync(?:Source|Target|S|T)\b", text) else ""
+        text += f"; it held {values['upper_pending']:g} requests of its users, "
+        text += f"{values['lower_pending']:g} at its own disk"
+    return text + "; it is suspended ({suspended})" * ("suspended" in values)
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[Line]:

@@ -3,7 +3,8 @@
 iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
 (processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
 run has nothing to compare with and is all zeros: it is left out where others follow. Of the sums above the
-processes, Actual is what the disks did.
+processes, Actual is what the disks did. Where the clock goes back with all lines of a sample, another run
+begins, or the same one anew.
 """
 
 from __future__ import annotations
@@ -67,21 +68,31 @@ class _Listing:
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     listing = _Listing()
     used = 0
+    is_moved = False  # of the Total above: what follows is of no sample that is known
     for at, line in solid(lines):
         text = line.text[:2000]
-        if summary := re.fullmatch(_SUMMARY, text):
-            if _is_in_order(listing, summary, line):
-                _take_sums(listing, summary, line)
+        summary, row = re.fullmatch(_SUMMARY, text), re.fullmatch(_ROW, text)
+        is_total = summary is not None and summary["scope"] == "Total"
+        if summary and is_total:
+            is_moved = _is_moved(summary, lines[at : at + 1])
+        is_back = _goes_back(listing, summary or row)
+        if is_total and is_back and not is_moved:
+            break
+        if (summary or row) and (is_moved or is_back):
+            listing.unread.append(line.number)
+        elif summary:
+            _take_sums(listing, summary, line)
+        elif row:
+            _take(listing, row, line)
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
-        elif row := re.fullmatch(_ROW, text):
-            if _is_in_order(listing, row, line):
-                _take(listing, row, line)
         else:
             break
         used = at
     if not used:
         return None
+    if listing.unread and not listing.samples:
+        return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b")
     processes, samples = _measured(listing)
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
@@ -107,13 +118,18 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact
     yield fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
 
 
-def _is_in_order(listing: _Listing, found: re.Match[str], line: Line) -> bool:
-    """Whether the clock that -t writes is not before that of the last sums; the line is unread if it is."""
-    told = _clock.parse_time(found["clock"] or "")
-    if told is not None and listing.ends and (told - listing.ends[-1][1]) % _clock.DAY_S > _clock.DAY_S / 2:
-        listing.unread.append(line.number)
+def _goes_back(listing: _Listing, found: re.Match[str] | None) -> bool:
+    """Whether the clock that -t writes is before that of the last sums."""
+    told = _clock.parse_time((found and found["clock"]) or "")
+    if told is None or not listing.ends:
         return False
-    return True
+    return bool((told - listing.ends[-1][1]) % _clock.DAY_S > _clock.DAY_S / 2)
+
+
+def _is_moved(total: re.Match[str], below: Sequence[Line]) -> bool:
+    """Whether a Total stands above the other sums of another moment."""
+    sums = re.fullmatch(_SUMMARY, below[0].text[:2000]) if len(below) else None
+    return sums is not None and sums["scope"] != "Total" and sums["clock"] != total["clock"]
 
 
 def _take_sums(listing: _Listing, summary: re.Match[str], line: Line) -> None:

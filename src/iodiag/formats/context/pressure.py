@@ -21,7 +21,7 @@ from iodiag.formats.clock import Clock
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.front_columns import columns_of, front_columns
 from iodiag.formats.text.times.report_times import ends_of
-from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Floats, Table
 from iodiag.table.times import Times
@@ -32,12 +32,13 @@ _AVERAGES = (
 )
 _LINE = (
     r"^\s*(?:(?P<clock>\d[\d:./ T+Z-]{7,35}?)\s+)?"
-    r"(?:(?:\S*proc/pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
+    r"(?:(?:(?:\S*proc/)?pressure/|/sys/fs/cgroup/|\./)?(?P<resource>io|cpu|memory)(?:\.pressure)?"
+    r"\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
 _IN_A_LOOP = r"\b\s*[;|&].{0,200}"
 _HEADING = (
-    rf"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory){_IN_A_LOOP}|proc/pressure/(io|cpu|memory)\b[\s<=#*:-]*"
+    rf"(?:^|[\s/])(?:pressure/(io|cpu|memory){_IN_A_LOOP}|pressure/(io|cpu|memory)\b[\s<=#*:-]*"
     r"|(?<!\S/)(?:/sys/fs/cgroup/)?(io|cpu|memory)\.pressure\b[\s<=#*:-]*)$"
 )
 _GROUP = r"\bcgroup/[^/]+/"
@@ -54,13 +55,13 @@ class _Sample:
     totals: dict[str, float] = field(default_factory=dict)
 
 
-def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+def _read(lines: Lines, source: str) -> ContextBlock | None:
     hint = None if re.search(_GROUP, source) else re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
     resource = {"mem": "memory"}.get(hint[1].lower(), hint[1].lower()) if hint else ""
     printed: list[str] = []  # by one command, in this order; each begins with `some`
     state = ""
     samples: list[_Sample] = []
-    clock: Clock | None = None
+    clock = _clock.parse_line(lines.above)
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         heading, alone = re.search(_HEADING, line.text), _clock.parse_line(line.text)
@@ -109,14 +110,17 @@ def _take(samples: list[_Sample], line: Line, clock: Clock | None, resource: str
 
 
 def _table(samples: Sequence[_Sample], source: str) -> Table:
-    """A row per sample; `time` is unknown where no clock has a date."""
-    ends = ends_of([sample.clock for sample in samples], None, "mdy")
+    """A row per sample; `time` is unknown where no clock has a date, or one that may be of two days."""
+    clocks = [sample.clock for sample in samples]
+    order, guess = _clock.day_order(filter(None, clocks), has_am_pm=False)
+    ends = ends_of(clocks, None, order)
+    is_dated = ends.is_dated and not guess
     lengths = np.diff(ends.seconds, prepend=np.nan)
     front = front_columns(
         source,
         [sample.line.number for sample in samples],
         "",
-        Times.of(ends.seconds if ends.is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
+        Times.of(ends.seconds if is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
         lengths,
         report=np.arange(len(samples)),
     )
@@ -146,8 +150,8 @@ FORMAT = ContextFormat(
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
     starts=re.compile(
-        r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
-        rf"|/proc/pressure/(?:io|cpu|memory){_IN_A_LOOP}$|/proc/pressure/\*\s*$"
+        r"\b(?:some|full) avg10=[\d.]+ avg60=|(?:^|[\s/])pressure/(?:io|cpu|memory)\b[\s<=#*:-]{0,80}$"
+        rf"|(?:^|[\s/])pressure/(?:io|cpu|memory){_IN_A_LOOP}$|/proc/pressure/\*\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,

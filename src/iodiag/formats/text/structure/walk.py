@@ -290,6 +290,12 @@ class Window(Lines):
             yield from self._text.stretch(first, min(first + count, last))
             first, count = first + count, min(2 * count, _MOST_AT_ONCE)
 
+    @property
+    def above(self) -> str:
+        """The text of the line above the first; empty where there is none."""
+        first = self._indices.start
+        return self._text.line(first - 1) if first else ""
+
     def joined(self, first: int, last: int) -> str:
         """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""
         indices = self._indices[first:last]
