@@ -81,7 +81,7 @@ ROW_OF = {"events": "line of the kernel's log"}
 
 MARKS = {
     "disk": "`is_group` (a row of `iostat -g`, which adds up others), `is_omitted` (`iostat -z` left it out)",
-    "cpu": "`may_be_sample` (the first screen of top, an average since boot before procps 3.3 alone)",
+    "cpu": "`may_be_sample` (the first screen of top, an average since boot before procps 3.3.13 alone)",
 }
 """Columns of true and false that some sources have, by table."""
 

@@ -12,8 +12,8 @@ HEAD = """\
 top - 09:14:{second:02} up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87
 Tasks: 190 total,   1 running, 189 sleeping,   0 stopped,   0 zombie
 %Cpu(s):  3.0 us,  1.0 sy,  0.5 ni, {idle} id, 46.0 wa,  1.0 hi,  0.5 si,  0.0 st
-MiB Mem :  15888.4 total,   9312.5 free,   2200.1 used,   4375.7 buff/cache
-MiB Swap:   2048.0 total,   1024.0 free,   1024.0 used.  13307.9 avail Mem
+{unit} Mem :  15888.4 total,   9312.5 free,   2200.1 used,   4375.7 buff/cache
+{unit} Swap:   2048.0 total,   1024.0 free,   1024.0 used.  13307.9 avail Mem
 
     PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
    2871 mysql     20   0 1466688 173192  62468 D   1.2   0.7   0:06.51 mysqld
@@ -21,8 +21,8 @@ MiB Swap:   2048.0 total,   1024.0 free,   1024.0 used.  13307.9 avail Mem
 SHARES = ("user_pct", "system_pct", "nice_pct", "idle_pct", "iowait_pct")
 
 
-def head(second=2, idle=48.0):
-    return HEAD.format(second=second, idle=idle)
+def head(second=2, idle=48.0, unit="KiB"):
+    return HEAD.format(second=second, idle=idle, unit=unit)
 
 
 def read(text):
@@ -34,7 +34,7 @@ def row(capture, table, place=-1):
 
 
 def test_each_number_is_of_its_word_and_in_its_unit():
-    capture = read(head())
+    capture = read(head(unit="MiB"))
     memory, swap = row(capture, "memory"), row(capture, "swap")
     assert (memory["free_kb"], memory["used_kb"]) == (9312.5 * 1024, 2200.1 * 1024)
     assert memory["available_kb"] == 13307.9 * 1024
@@ -214,3 +214,12 @@ def test_a_report_of_iostat_below_it_is_another():
 @pytest.mark.parametrize("word", ["top:", "top: ", "top:cpu", "top::", "top:disk:", "top:cpu:KIB:x"])
 def test_words_that_only_begin_as_its_rows_do_are_prose(word):
     assert not reading(f"{word}\n\n{word} usr sys\n1.0 2.0\n").tables
+
+
+@pytest.mark.parametrize(("unit", "is_average"), [("KiB", True), ("MiB", False)])
+def test_a_top_that_prints_mebibytes_measures_a_moment_from_its_first_screen_on(unit, is_average):
+    """procps-ng looks at the CPUs twice since 3.3.13, and prints mebibytes since a release after 3.3.12."""
+    capture = read(head(second=2, unit=unit) + "\n" + head(second=5, unit=unit))
+    cpu = capture.tables["cpu"]
+    assert cpu["since_boot"].tolist() == [is_average, False]
+    assert any("first screen" in note.reason for note in capture.notes) is is_average

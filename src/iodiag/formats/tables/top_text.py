@@ -68,7 +68,7 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
     result: list[Piece] = []
     above: _Cells | None = None
     clock = ""
-    is_loop = _is_of_loop([piece.text for piece in pieces if piece.text.strip()])
+    kind = _kind_of([piece.text for piece in pieces if piece.text.strip()])
     for piece in pieces:
         if not piece.text.strip():
             result.append(piece)  # a paste may double all line feeds
@@ -80,8 +80,8 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
             result.append(piece)
             above = None
             continue
-        if is_loop and cells.table == "cpu":
-            cells = cells._replace(unit=_LOOP)
+        if cells.table == "cpu":
+            cells = cells._replace(unit=kind)
         if above is not None and _is_same_row(above, cells):
             cells = cells._replace(numbers=above.numbers | cells.numbers)
             del result[_end_of_solid(result) :]
@@ -96,6 +96,13 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
             clock = ""
         above = cells
     return result
+
+
+def _kind_of(texts: Sequence[str]) -> str:
+    """What the first screens measure: a moment in top of MiB, else by whether a loop starts it for each."""
+    if any(map(_MEBIBYTES.match, texts)):
+        return _MOMENT
+    return _LOOP if _is_of_loop(texts) else ""
 
 
 def _is_of_loop(texts: Sequence[str]) -> bool:
@@ -176,10 +183,10 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         ),
         key="cpu" if table == "cpu" else None,
         clock="line",
-        finish=(_of_loop if unit == _LOOP else _of_cpus) if table == "cpu" else None,
+        finish=_FINISH[unit] if table == "cpu" else None,
         place=_PLACES[table],
         is_apart=True,
-        remark=_REMARK if table == "cpu" else "",
+        remark=_REMARK if table == "cpu" and unit != _MOMENT else "",
     )
 
 
@@ -199,6 +206,12 @@ def _of_cpus(tables: dict[str, Table], *, is_loop: bool = False) -> dict[str, Ta
 def _of_loop(tables: dict[str, Table]) -> dict[str, Table]:
     """The same where a loop starts top for each screen: all are first ones if none moves, as averages do."""
     return _of_cpus(tables, is_loop=True)
+
+
+def _of_moments(tables: dict[str, Table]) -> dict[str, Table]:
+    """Shares in the meaning of the table, all of them of samples."""
+    cpu = combine_long_cpu(tables["cpu"])
+    return {"cpu": cpu.with_columns(since_boot=np.zeros(len(cpu), np.bool_))}
 
 
 def _is_still(cpu: Table, segment: Ints, report: Ints) -> Bools:
@@ -224,10 +237,13 @@ _STEP = 0.11  # of a share as it is printed
 _HARDLY_IDLE, _IDLE = 10.0, 98.0
 _FEWEST_SCREENS = 4
 _LINES_ABOVE = 4  # from the date to the shares: the time, the tasks, and one of the script's own
-_LOOP = "loop"
+_LOOP, _MOMENT = "loop", "moment"
+_FINISH = {"": _of_cpus, _LOOP: _of_loop, _MOMENT: _of_moments}
+_MEBIBYTES = re.compile(r"\s*[MGTPE]iB Mem\b")
+"""As procps-ng after 3.3.12 counts memory; from 3.3.13 on it looks at the CPUs twice at its start (NEWS)."""
 _REMARK = (
     "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "
-    "as averages since boot, which procps before 3.3 printed there; newer ones measure a moment. "
+    "as averages since boot, which procps before 3.3.13 printed there; newer ones measure a moment. "
     "top -b -n 2 shows a sample"
 )
 FORMAT = TableFormat(

@@ -87,10 +87,10 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         )
     for rows in all_rows:
         last = int(rows.lines[-1])
-        words = found.text.words(last)
+        cells = found.text.words(last)
         # a whole one may end with nan or a dash
-        is_short = len(words) < len(rows.layout.columns) or is_figure(words[-1])
-        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(words) > 1 and is_short:
+        is_short = len(cells) < len(rows.layout.columns) or is_figure(cells[-1])
+        if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(cells) > 1 and is_short:
             remark = "this line is cut off: it is read as far as it goes"
             yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])
         block = found.blocks[int(rows.block[0])]

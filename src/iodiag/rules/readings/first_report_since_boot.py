@@ -127,7 +127,7 @@ _OF_MOUNTS: dict[str, Any] = {
 _OF_TOP: dict[str, Any] = {
     "title": "The first screen of top may average the time since boot",
     "remedy": ("Capture with top -b -n 2 -d 5 and pass over the first screen.",),
-    "refutes": ("top is of procps 3.3 or newer, whose first screen measures a moment",),
+    "refutes": ("top is of procps 3.3.13 or newer, whose first screen measures a moment",),
     "confirm": ("top -b -n 2 -d 5", "uptime"),
     "references": ("https://man7.org/linux/man-pages/man1/top.1.html",),
 }
