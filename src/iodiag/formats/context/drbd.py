@@ -25,7 +25,7 @@ _NEXT = rf"(?:\s+{_KEY}:\S{{1,100}})"
 _PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}\b"
 _STATUS = rf"^\s*[\w.][\w.-]*\s+(?:node-id:\d+\s+)?role:{_ROLE}{_NEXT}*\s*$"
 _OF_PART = rf"^(?:\s+[\w.-]+)?{_NEXT}+\s*$"
-_AWAY = (
+_AWAY = re.compile(
     "StandAlone|Disconnecting|Unconnected|Timeout|BrokenPipe|NetworkFailure|.*Error|TearDown|Connecting"
     "|WFConnection|WFReportParams"
 )
@@ -77,7 +77,7 @@ def _is_away(rows: Sequence[dict[str, str]]) -> bool:
     """Whether other nodes are told of and none is there; of one that is, some print the role alone."""
     links = [row.get("connection", "Connected") for row in rows[1:] if row.keys() & {"connection", "role"}]
     links += [row["cs"] for row in rows if "cs" in row]
-    return bool(links) and all(re.fullmatch(_AWAY, link) for link in links)
+    return bool(links) and all(_AWAY.fullmatch(link) for link in links)
 
 
 def _said(values: Values) -> str:
