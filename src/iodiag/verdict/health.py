@@ -12,6 +12,7 @@ from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.quick_neighbours import are_twins, quicker_neighbour
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
+from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     BLOCKED_TASKS,
     CROWD_TASKS,
@@ -38,7 +39,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
-from iodiag.model.capture import UNNAMED
+from iodiag.model.capture import UNNAMED, Fact
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -547,7 +548,33 @@ def _waits(view: View) -> tuple[str, float, float]:
             said = say(text if is_moment else _ON_AVERAGE, {"count": tasks})
     if not said and cpu is not None and not tasks < FEW_BLOCKED_TASKS:
         said = _of_one_task(view, share)
+    if not said and cpu is None and queue is None:
+        said = _of_a_reader(view)
     return said, share, tasks
+
+
+def _of_a_reader(view: View) -> str:
+    """That one process reads all that a device gives which is never idle."""
+    for series in view.devices:
+        if (process := reader_of(view, series)) is not None:
+            values: Values = {"process": process.word("process"), "name": series.name}
+            values["read"] = process.number("read_kb_per_s")
+            return say("{process} reads {read:kb}, all that {name} gives", values)
+    return ""
+
+
+def reader_of(view: View, series: DeviceSeries) -> Fact | None:
+    """The process that alone reads what a never idle device gives: it waits for most of its reads."""
+    rows = series.samples
+    written = weighted.or_zero(weighted.mean(rows, "writes_per_s"))
+    is_read = weighted.mean(rows, "reads_per_s") >= MOST_READ * written
+    if not is_read or not weighted.mean(rows, "util") >= FULL_UTIL or may_be_stacked(series):
+        return None
+    return asker(view, rows, "read")
+
+
+MOST_READ = 10.0
+"""Times as many reads as writes from which a device is busy for whoever reads."""
 
 
 _ON_AVERAGE = "{count:.1f} tasks are blocked on I/O on average"

@@ -34,7 +34,6 @@ from iodiag.analysis.states.service_times import (
     class_of,
     inferred_class,
     sane_limit_ms,
-    streams_kb,
     usual_ms,
 )
 from iodiag.analysis.states.state_sentences import text_of
@@ -42,7 +41,7 @@ from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
@@ -64,12 +63,13 @@ from iodiag.verdict.health import (
     mean_blocked_tasks,
     nobody_waits,
     queued,
+    reader_of,
     shown_health,
     somebody_waits,
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import LARGE_KB, copy_clause, likely, neighbour_clause
+from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
@@ -357,19 +357,20 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
-    cost: Severity | None = "notice" if _is_full_stream(series) else None
-    return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
+    return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
 
 
 def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
+
+    Without CPUs, one process that reads all of a device that is never idle waits as long.
 
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
     whoever waits does so for it, but for as many as other devices hold.
     """
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
     if shares is None or not somebody_waits(view):
-        return False
+        return reader_of(view, series) is not None
     tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
     if is_late_on_any_class(series):
         own = relatives(view, series.name)
@@ -387,14 +388,6 @@ SOME_TASKS = 0.5
 
 LEAST_CPUS = 4
 """CPUs of a host that does not state them: of more, as much iowait is of more tasks."""
-
-
-def _is_full_stream(series: DeviceSeries) -> bool:
-    """Whether a device without idle time moves large requests one way, as fast as no single seek allows."""
-    state = _busiest(series)
-    is_stream = state.kind in ("reads", "writes") and state.size_kb >= LARGE_KB
-    is_stream &= state.util >= NEVER_IDLE and state.samples >= LEAST_MOMENTS
-    return is_stream and state.rate * state.size_kb >= streams_kb(series)
 
 
 def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
