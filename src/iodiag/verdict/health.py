@@ -79,6 +79,9 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
 
+APART = 5.0
+"""Times as long as writes from which the queue that both stand in does not explain what reads take."""
+
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
 
@@ -301,8 +304,11 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     if not counted >= LEAST_READS or is_hardly_used(state):
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
-    least = LONE if state.at_once < QUEUE_DEPTH and class_of(series) in ("spinning", "unknown") else CALM
-    return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
+    read, written = (state.mean(f"{way}_await_ms") for way in ("read", "write"))
+    # a queue makes both directions wait
+    is_alone = state.at_once < QUEUE_DEPTH or read > APART * written
+    least = LONE if is_alone and class_of(series) in ("spinning", "unknown") else CALM
+    return bool(read > least * usual_ms(series, size))
 
 
 def _floods(series: DeviceSeries, state: State, ways: Collection[str]) -> bool:
