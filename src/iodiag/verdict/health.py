@@ -82,6 +82,9 @@ LONE, LEAST_READS = 1.5, 25.0
 APART = 5.0
 """Times as long as writes from which the queue that both stand in does not explain what reads take."""
 
+HELD_READS = 0.3
+"""Late reads in flight from which somebody waits for one for much of the time."""
+
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
 
@@ -198,7 +201,10 @@ def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
     # reads are waited for by nature
     if _floods(series, state, ("read",) if found == "healthy" else DIRECTIONS):
         return "slow"
-    return "not shown" if found == "healthy" and reads_are_late(series, state) else found
+    if found != "healthy" or not reads_are_late(series, state):
+        return found
+    reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
+    return "slow" if reads >= HELD_READS else "not shown"
 
 
 def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
