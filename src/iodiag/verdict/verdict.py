@@ -902,7 +902,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
-        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        said = say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        return said if slowest.latency_ms > 0 else said + _host_clause(views)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
