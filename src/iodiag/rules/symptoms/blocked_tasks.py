@@ -445,10 +445,9 @@ def _are_shown(view: View) -> bool:
 
 
 def _are_timed(view: View) -> bool:
-    """Whether anything but averages shows how busy devices are, or how long requests take."""
-    return "disk" not in view.average_only and any(
-        view.has("disk", name) for name in ("util_pct", "depth", "latency_ms")
-    )
+    """Whether anything but averages since boot shows how busy devices are, or how long requests take."""
+    is_old = "disk" in view.average_only and bool(len(view.since_boot.get("disk", ())))
+    return not is_old and any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
 
 
 def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
