@@ -69,6 +69,7 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
+from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
@@ -78,8 +79,6 @@ from iodiag.verdict.since_boot import (
     hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
-    of_mount_samples,
-    of_mounts,
     with_snapshots,
 )
 
