@@ -310,18 +310,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     if cpu is None or _are_timed(view):
         return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
     busiest = _busiest_on_average(view)
-    least = limits.iowait
-    if busiest and view.cpus and float(busiest.values["busy"]) >= limits.busy:
-        least = min(least, 100 / view.cpus)  # one task that always waits
-    rows = cpu[cpu.floats("iowait_pct") >= least]
+    rows = cpu[cpu.floats("iowait_pct") >= _least_iowait(view, busiest, limits)]
     if not len(rows):
         return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
-    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
-    # nearly always, and for longer than it works
-    is_cost = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
-    is_cost &= waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -339,7 +332,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     counted = load_average(view)
     then += f"; {counted.text}" if counted else ""
     return RULE.finding(
-        severity="warning" if is_cost else "notice",
+        severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
         confidence="medium",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
@@ -357,6 +350,20 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         ),
         confirm=_CONFIRM[::-1] if counted else _confirm(did),
     )
+
+
+def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool:
+    """Whether CPUs wait for I/O in nearly all samples, and for longer than they work."""
+    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    is_always = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    return is_always and waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
+
+
+def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float:
+    """The iowait that shows a wait, in %; beside a disk that is busy that of one task which always waits."""
+    if busiest and view.cpus and float(busiest.values["busy"]) >= limits.busy:
+        return min(limits.iowait, 100 / view.cpus)
+    return limits.iowait
 
 
 def _busiest_on_average(view: View) -> Evidence | None:
