@@ -1627,21 +1627,38 @@ def test_a_cut_last_line_leaves_healthy_devices_healthy_unless_it_says_too_littl
         assert report_of(cut).verdict.state == state, cut
 
 
-def test_nfs_alone_is_told_with_its_numbers_and_sampled_by_its_own_tool():
-    report = "nas1:/vol/www mounted on /srv/www:\n\n   op/s\t\trpc bklog\n   {0} \t   0.00\n"
-    report += "read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
-    report += "\t\t  {1} \t  {2} \t1024.000 \t       0 (0.0%) \t 9.500 \t 9.540\n"
-    report += "write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
-    report += "\t\t  0.000 \t  0.000 \t  0.000 \t       0 (0.0%) \t 0.000 \t0.000\n\n"
-    found = report_of(
-        report.format("0.17", "0.077", "78.848") + report.format("163.00", "108.000", "110592.000")
-    )
-    assert found.verdict.state == "unknown"
-    assert (
-        "/srv/www, in 1 sample: 163 operations/s; 108 reads/s of 1024 kB, 9.50 ms each"
-        in found.headline.replace("1,024", "1024")
-    )
-    assert "nfsiostat 5 12" in found.headline
+NFS = (
+    "nas1:/vol/www mounted on /srv/www:\n\n   op/s\t\trpc bklog\n   {ops} \t   {backlog}\n"
+    "read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+    "\t\t  {reads:.3f} \t  {kb:.3f} \t1024.000 \t       {again} (0.0%) \t {trip:.3f} \t {whole:.3f}\n"
+)
+NFS_WRITES = (
+    "write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+    "\t\t  0.000 \t  0.000 \t  0.000 \t       0 (0.0%) \t 0.000 \t0.000\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "writes", "state"),
+    [
+        ({}, NFS_WRITES, "healthy"),
+        ({}, "", "unknown"),  # a line that a paste lost
+        ({"trip": 90.0, "whole": 90.2}, NFS_WRITES, "unknown"),
+        ({"whole": 14.0}, NFS_WRITES, "unknown"),  # it waits here
+        ({"again": 3}, NFS_WRITES, "unknown"),
+        ({"backlog": "2.00"}, NFS_WRITES, "unknown"),
+    ],
+    ids=["prompt", "writes not shown", "a slow server", "a wait before it is sent", "sent again", "backlog"],
+)
+def test_nfs_alone_is_told_with_its_numbers_and_healthy_where_each_is_answered(changes, writes, state):
+    numbers = {"reads": 108.0, "kb": 110592.0, "trip": 9.5, "whole": 9.54, "again": 0, "backlog": "0.00"}
+    first = NFS.format(ops="0.17", **numbers | {"reads": 0.077, "kb": 78.848}) + NFS_WRITES
+    found = report_of(first + NFS.format(ops="163.00", **numbers | changes) + writes)
+    assert found.verdict.state == state
+    told = found.headline.replace("1,024", "1024")
+    if not changes:
+        assert "/srv/www, in 1 sample: 163 operations/s; 108 reads/s of 1024 kB, 9.50 ms each" in told
+    assert ("nfsiostat 5 12" in told) is (state == "unknown")
 
 
 @pytest.mark.parametrize(

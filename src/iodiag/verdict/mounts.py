@@ -5,10 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.states.service_times import SERVICE
 from iodiag.analysis.view.view import View
+
+
+def answer_promptly(views: Sequence[View]) -> bool:
+    """Whether samples of NFS mounts are all that the captures have, and each is answered as a network's disk.
+
+    Nothing waits on this host before it is sent, and nothing is sent again.
+    """
+    if any(view.tables.keys() != {"nfs_mounts"} or view.average_only for view in views):
+        return False
+    used = [(view, way) for view in views for way in _WAYS if _is_used(view, way).any()]
+    return bool(used) and all(_is_prompt(view, way) for view, way in used)
+
+
+def _is_used(view: View, way: str) -> NDArray[np.bool_]:
+    """The samples of the mounts in which they are read or written, or in which that is not shown."""
+    mounts = view.samples("nfs_mounts")
+    return np.empty(0, np.bool_) if mounts is None else ~(mounts.floats(f"{way}s_per_s") < _USED_PER_S)
+
+
+def _is_prompt(view: View, way: str) -> bool:
+    mounts, is_used = view.samples("nfs_mounts"), _is_used(view, way)
+    if mounts is None:
+        return False
+    trip, whole, size = (
+        mounts.floats(f"{way}_{name}")[is_used] for name in ("round_trip_ms", "await_ms", "request_size_kb")
+    )
+    usual = np.array([SERVICE["network"].usual(kb) for kb in np.nan_to_num(size)])
+    is_prompt = (trip <= usual) & (whole <= np.maximum(_NO_WAIT * trip, trip + _NO_WAIT_MS))
+    again = mounts.floats(f"{way}_retransmissions")[is_used], mounts.floats("backlog")[is_used]
+    return bool((is_prompt & ~np.nan_to_num(again).any(axis=0)).all())
+
+
+_WAYS, _USED_PER_S, _NO_WAIT, _NO_WAIT_MS = ("read", "write"), 1.0, 1.2, 0.5
+"""Operations per second that say something, and times the round trip, or ms more, that is no wait here."""
 
 
 def of_mount_samples(views: Sequence[View]) -> str:
@@ -17,13 +53,12 @@ def of_mount_samples(views: Sequence[View]) -> str:
     mounts = next((found for view in live if (found := view.samples("nfs_mounts")) is not None), None)
     if mounts is None:
         return ""
-    rates = {
-        name: weighted.mean(mounts[mounts["mount"] == name], "ops_per_s", "nfs_mounts")
-        for name in mounts["mount"].distinct()
-    }
-    name = max(rates, key=lambda one: weighted.or_zero(rates[one]))
+    # mounts of one server may share a connection, and each prints its operations
+    asked = np.nansum([mounts.floats(f"{way}s_per_s") for way in _WAYS], axis=0)
+    each = [(asked[mounts["mount"] == name].mean(), name) for name in mounts["mount"].distinct()]
+    name = max(each)[1]
     own = mounts[mounts["mount"] == name]
-    values: Values = {"name": name, "ops": rates[name], "samples": len(own)}
+    values: Values = {"name": name, "ops": weighted.mean(own, "ops_per_s", "nfs_mounts"), "samples": len(own)}
     text = "{name}, in {samples} samples: {ops:.0f} operations/s"
     for way in ("read", "write"):
         rate, size, trip, whole = (

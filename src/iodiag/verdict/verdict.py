@@ -69,7 +69,7 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.mounts import of_mount_samples, of_mounts
+from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
@@ -177,7 +177,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return _open(noted, suspects, views)
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
-    if is_calm and not any(somebody_waits(view) for view in views):
+    if answer_promptly(views) or (is_calm and not any(somebody_waits(view) for view in views)):
         return _shown_healthy(views)
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
@@ -216,6 +216,9 @@ def _waits_for_nothing_shown(view: View) -> bool:
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
     """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
     for more."""
+    if not any(view.devices for view in views):
+        said = of_mount_samples(views)
+        return Verdict("healthy"), f"Every NFS mount in use answers promptly; the busiest is {said}."
     if replicated := of_the_peer(views):
         return replicated[0], f"{_healthy(views)} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
