@@ -738,3 +738,74 @@ def test_averages_tell_of_a_wait_beside_a_disk_that_was_busy(report_of, busy, io
     if finding:
         assert told in finding.summary
         assert (finding.severity, finding.confidence, report.verdict.state) == ("notice", "low", "open")
+
+
+def _with_a_stall(reads: list[int], blocked: int = 5, written: int = 1100, tasks: int = 0) -> str:
+    """Forty seconds in which reads trickle, with a stall of eight in the midst."""
+    calm = [{"b": tasks, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]
+    stall = [{"b": blocked, "id": 80, "bi": kb, "bo": written} for kb in reads]
+    return "$ vmstat 1\n" + vmstat([*calm, *stall, *calm])
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({"reads": [0, 4, 0, 0, 0, 4, 0, 0]}, "warning"),
+        ({"reads": [0, 120, 0, 0, 120, 0, 0, 120]}, "notice"),  # reads go on: flushers alone may wait
+        ({"reads": [0, 0, 0]}, "notice"),  # a hiccup
+        ({"reads": [0] * 8, "written": 90}, "notice"),  # no flush
+        ({"reads": [0] * 8, "tasks": 1}, "notice"),  # one waits at all times
+    ],
+)
+def test_a_stall_in_the_midst_of_calm_is_a_cost_where_reads_wait_behind_a_flush(report_of, changes, severity):
+    finding = only(report_of(_with_a_stall(**changes), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("who reads waits behind the flush" in finding.summary) == (severity == "warning")
+
+
+def test_reads_that_end_with_the_flush_were_not_held_up_by_it(report_of):
+    rows = [{"b": 0, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]
+    rows += [{"b": 5, "id": 80, "bi": 0, "bo": 1100}] * 8 + [{"b": 0, "id": 90, "bi": 0, "bo": 80}] * 16
+    assert only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE])).severity == "notice"
+
+
+def test_bursts_of_flushes_ask_for_smaller_ones(report_of):
+    finding = only(report_of(_with_a_stall([0] * 8), rules=[RULE]))
+    assert "vm.dirty_background_bytes" in finding.remedy[0]
+
+
+def ps(*commands: str) -> str:
+    rows = (
+        f"root {100 + n:8}  0.4  0.0      0     0 ?        D    09:02   0:11 {command}\n"
+        for n, command in enumerate(commands)
+    )
+    return "\n" + "".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("changes", [{}, {"id": 0, "wa": 60, "us": 40}], ids=["idle CPUs", "none idle"])
+@pytest.mark.parametrize(
+    ("commands", "is_told"),
+    [(["[pdflush]"] * 5, True), (["postgres"] * 5, False)],
+    ids=["flushers", "callers"],
+)
+def test_flushers_among_the_tasks_that_wait_are_told_apart(report_of, commands, is_told, changes):
+    rows = [{"b": 6, "bo": 18000, "bi": 4, "wa": 20} | changes] * 8
+    finding = only(report_of(ps(*commands) + vmstat(rows), rules=[RULE]))
+    said = "5 of 5 listed in state D write the page cache back: callers are about 1 of the 6 that are blocked"
+    assert (said in finding.summary) is is_told
+    assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_told"), [(["[flush-8:0]"] * 4, False), (["cp", "mysqld", "tar"], True)]
+)
+def test_flushers_alone_in_a_listing_are_no_crowd(report_of, commands, is_told):
+    text = iostat([{"sda": load(90, 8)}] * 4, shares(0.5)) + ps(*commands)
+    assert (only(report_of(text, rules=[RULE])) is not None) is is_told
+
+
+def test_a_flat_rate_that_several_wait_for_is_all_that_the_disk_takes(report_of):
+    rows = [{"b": 6, "bo": 18000 + 90 * n, "bi": 4, "wa": 60, "us": 40, "id": 0} for n in range(8)]
+    assert "takes no more" in only(report_of(vmstat(rows), rules=[RULE])).summary
+    alone = [row | {"b": 1} for row in rows]
+    assert "takes no more" not in only(report_of(vmstat(alone), rules=[RULE])).summary

@@ -1206,6 +1206,32 @@ def test_the_load_average_stands_beside_averages_since_boot(seen, load_one, wait
     assert ("on average nothing is slow" in said) is is_calm
 
 
+@pytest.mark.parametrize(
+    ("loads", "wait", "is_calm"),
+    [
+        ("0.07, 0.20, 0.18", "2.10", True),
+        ("0.07, 0.20, 3.10", "2.10", False),
+        ("0.07, 0.20, 0.18", "61.3", False),
+    ],
+    ids=["idle", "it was loaded", "slow on average"],
+)
+def test_load_averages_of_an_idle_host_beside_calm_averages_show_no_trouble(loads, wait, is_calm):
+    seen = f" 09:14:02 up 12 days,  3:41,  2 users,  load average: {loads}\n\n"
+    row = f"sda 3.41 60.37 {wait} 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
+    found = report_of(seen + LINUX + OLD_X + row)
+    assert found.headline.startswith("No trouble is visible, but the capture cannot prove health") is is_calm
+    assert found.verdict.state == "unknown"
+
+
+def test_cpus_that_are_sampled_without_their_disks_are_told_beside_averages():
+    cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n {} 0.00 1.40 {} 0.00 {}\n\n"
+    row = "sda 3.41 60.37 2.10 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n\n"
+    text = LINUX + cpu.format(22.1, 4.2, 72.3) + OLD_X + row + cpu.format(10.3, 0.3, 88.0)
+    said = report_of(text).headline
+    assert "in its samples the CPUs were 12 % busy, and iowait was 0.3 %" in said
+    assert "on average nothing is slow" in said
+
+
 def test_next_to_no_requests_that_take_longer_than_usual_are_calm():
     row = "sda 0.17 8.93 12.55 52.50 0.74 15.10 20.75 20.40 0.01 0.19\n"
     assert "on average nothing is slow" in report_of(LINUX + OLD_X + row).headline
