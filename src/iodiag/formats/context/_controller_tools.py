@@ -1,4 +1,4 @@
-"""The listings of RAID controllers' tools, line by line: storcli, perccli, MegaCli, ssacli, hpacucli, arcconf.
+"""The listings of the tools of RAID controllers: storcli, perccli, MegaCli, ssacli, hpacucli and arcconf.
 
 Each reader gives how many lines are its tool's, and what they say.
 """
