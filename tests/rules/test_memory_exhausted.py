@@ -162,4 +162,4 @@ def test_the_share_of_swap_is_known_where_used_and_free_are(report_of, used, fre
     finding = only(report_of(top(used, free), rules=[RULE]))
     assert (said in finding.summary if finding else None) == (True if said else None)
     if said == "swap is full":
-        assert "100.00 % of swap is used" in finding.evidence[0].text
+        assert "100.00 % of swap" in finding.evidence[0].text
