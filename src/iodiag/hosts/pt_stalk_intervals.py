@@ -32,11 +32,11 @@ def with_shared_intervals(captures: Iterable[Capture]) -> list[Capture]:
         file = _FILE.fullmatch(next(iter(capture.sources), ""))
         if not file:
             continue
-        lengths = np.concatenate([table["interval_s"] for _, table in capture.tables.each()] or [np.empty(0)])
-        if np.isnan(lengths).all():
+        seconds = np.concatenate([table["interval_s"] for _, table in capture.tables.each()] or [np.empty(0)])
+        if np.isnan(seconds).all():
             open_files.append((number, (file["trigger"], file["kind"])))
         elif file["tool"] != "vmstat":
-            known.setdefault((file["trigger"], file["kind"]), []).append(float(np.nanmedian(lengths)))
+            known.setdefault((file["trigger"], file["kind"]), []).append(float(np.nanmedian(seconds)))
     for number, run in open_files:
         told = known.get(run)
         if told and max(told) <= (1 + _SAME) * min(told):
