@@ -205,7 +205,8 @@ COLLECTIONS = (
     ),
     (
         "Azure support's script for Linux (case_host_date.tar.gz)",
-        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo, ps; log: dmesg; sar; uptime",
+        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo, ps; log: dmesg; "
+        "sar; uptime",
         "host: iostat's banner; clock: the time in front of each line; the first report is since boot, "
         "but for "
         "-y; vmstat: the interval that the script runs it with (1 s)",
