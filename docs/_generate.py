@@ -208,8 +208,7 @@ COLLECTIONS = (
         "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo, ps; log: dmesg; "
         "sar; uptime",
         "host: iostat's banner; clock: the time in front of each line; the first report is since boot, "
-        "but for "
-        "-y; vmstat: the interval that the script runs it with (1 s)",
+        "but for -y; vmstat: the interval that the script runs it with (1 s)",
         "cpuinfo, network; vmstat's times, which it has none of",
         "made-up folders and archives with the files and commands of its published script, a live host's "
         "output in them (with -y and without); tests: generated iostat, vmstat, df",
