@@ -180,7 +180,7 @@ COLLECTIONS = (
         "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and the queue settings of "
         "/sys; lines of the JSON keep their numbers",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "ps, the files of processes",
+        "ps -F, the files of processes",
         "a made-up text with the sections of mdiag.sh 1.6 and a JSON of mdiag.sh 2, a live host's output in "
         "them; tests: generated JSON",
     ),
@@ -205,11 +205,11 @@ COLLECTIONS = (
     ),
     (
         "Azure support's script for Linux (case_host_date.tar.gz)",
-        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo; log: dmesg; sar; uptime",
+        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo, ps; log: dmesg; "
+        "sar; uptime",
         "host: iostat's banner; clock: the time in front of each line; the first report is since boot, "
-        "but for "
-        "-y; vmstat: the interval that the script runs it with (1 s)",
-        "ps, cpuinfo, network; vmstat's times, which it has none of",
+        "but for -y; vmstat: the interval that the script runs it with (1 s)",
+        "cpuinfo, network; vmstat's times, which it has none of",
         "made-up folders and archives with the files and commands of its published script, a live host's "
         "output in them (with -y and without); tests: generated iostat, vmstat, df",
     ),
@@ -219,17 +219,17 @@ COLLECTIONS = (
         "settings of /sys/block, control groups; syslog.tar.gz and the journal beside it",
         "host: banners; interval: the command below a title; the first report is since boot; its ten copies "
         "of /proc/diskstats have no clock and make no rates",
-        "logs of the server, ps, lsof, netstat",
+        "logs of the server, lsof, netstat",
         "a made-up folder and zip with the titles and commands of its published script, a live host's output "
         "in them; tests: a generated text",
     ),
     (
         "GitLabSOS, folder or archive",
         "iostat, vmstat, mpstat, nfsiostat, iotop, sar_dev, sar_tcp, df_hT, df_inodes, free_m, mount, "
-        "meminfo, pressure, dmesg, top_cpu, top_res",
+        "meminfo, pressure, dmesg, ps, top_cpu, top_res",
         "host: iostat's banner, `hostname` and `uname` beside the files; interval and since boot: the "
         "command that its published script writes each file with (1 s)",
-        "ps, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
+        "netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
         "made-up folders and archives with the names and commands of its published script, a live host's "
         "output in them; tests: generated folders and archives",
     ),
