@@ -163,3 +163,4 @@ def test_the_share_of_swap_is_known_where_used_and_free_are(report_of, used, fre
     assert (said in finding.summary if finding else None) == (True if said else None)
     if said == "swap is full":
         assert "100.00 % of swap is used" in finding.evidence[0].text
+        assert "2 MB are available and swap is full" in finding.summary, "used does not say how much there is"

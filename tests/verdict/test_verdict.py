@@ -1837,3 +1837,25 @@ def test_a_disk_that_writes_at_its_own_speed_most_of_the_time_is_no_health(full,
     report = report_of(iostat(samples), rules=["svctm-misread"])
     assert report.verdict.state == state
     assert ("which may be all that its medium or its link gives" in report.headline) is (state == "open")
+
+
+WRITES_IN_BURSTS = load(40, 320, size=300, reads=0, depth=8.0, util=30.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "iowait", "is_told"),
+    [
+        ({}, 0.2, True),
+        ({}, 20.0, False),
+        ({"r/s": 12.0, "rkB/s": 48.0, "r_await": 9.0}, 0.2, False),
+        ({"%util": 90.0}, 0.2, False),
+        ({"aqu-sz": 0.6, "w_await": 15.0}, 0.2, False),
+    ],
+    ids=["a flush", "tasks wait", "reads wait with it", "it is full", "two at a time"],
+)
+def test_bursts_of_writes_that_nobody_waits_for_are_a_flush(changes, iowait, is_told):
+    cpu = {"%user": 20.0, "%iowait": iowait, "%idle": 80.0 - iowait}
+    found = report_of(iostat([{"sdb": WRITES_IN_BURSTS | changes}] * 2, cpu))
+    assert ("buffered writes that are flushed in bursts" in found.headline) is is_told
+    if is_told:
+        assert (found.verdict.state, found.verdict.severity) == ("open", "notice")

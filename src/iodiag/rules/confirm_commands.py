@@ -29,6 +29,7 @@ _OF_HARDWARE = re.compile(
     r"spinning disks|disks of your own"
 )
 _NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*|dev(1|2|7|11)-\d+")  # sar's names by number
+_MAPPED = re.compile(r"dev(9|25[2-4])-\d+")  # or virtio, which has no SMART data either
 _LOOP = re.compile(r"loop\d+.*|dev7-\d+")
 _BPF = re.compile(r"\b(?:biolatency|biosnoop|bpftrace)\b")
 _BPF_SINCE = (4, 1)  # bcc, INSTALL.md
@@ -153,9 +154,8 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
         targets = [_device(view, named[1])] if named else devices
         for layer in _stack_of(view, targets[0]):
             yield from layer_commands(layer, _path(layer))
-        disks = [
-            d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d) and _suits(command, d)
-        ]
+        lowest = [d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d)]
+        disks = [d for d in lowest if _suits(command, d) and not _MAPPED.fullmatch(d.name)]
         of_controllers = {volume.device for volume in volumes(view)}
         for disk in disks[:MOST_DISKS]:
             if disk.name in of_controllers and command.startswith("smartctl") and " -d " not in command:

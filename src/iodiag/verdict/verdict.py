@@ -69,7 +69,13 @@ from iodiag.verdict.health import (
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import LARGE_KB, copy_clause, likely, neighbour_clause
+from iodiag.verdict.possible_reason import (
+    LARGE_KB,
+    copy_clause,
+    is_flushed_in_bursts,
+    likely,
+    neighbour_clause,
+)
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
@@ -357,7 +363,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
-    cost: Severity | None = "notice" if _is_full_stream(series) else None
+    is_noted = _is_full_stream(series) or is_flushed_in_bursts(view, _busiest(series))
+    cost: Severity | None = "notice" if is_noted else None
     return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
 
 
