@@ -1859,3 +1859,19 @@ def test_bursts_of_writes_that_nobody_waits_for_are_a_flush(changes, iowait, is_
     assert ("buffered writes that are flushed in bursts" in found.headline) is is_told
     if is_told:
         assert (found.verdict.state, found.verdict.severity) == ("open", "notice")
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_missing"), [("$ iostat -x 1 5\nbash: iostat: command not found\n\n", True), ("", False)]
+)
+def test_what_a_host_does_not_have_is_not_advised(seen, is_missing):
+    report = report_of(seen + "$ vmstat 2 5\n" + vmstat([{"b": 2, "wa": 80, "id": 0, "bi": 400}] * 5))
+    finding = report.findings[0]
+    said = " ".join((report.headline, report.verdict.asks, *finding.remedy, *finding.confirm))
+    assert ("iostat -x" not in said and "pidstat" not in said) is is_missing
+    assert ("cat /proc/diskstats; sleep 10" in said) is is_missing
+
+
+def test_a_missing_iostat_beside_what_another_printed_is_no_matter():
+    text = "bash: iostat: command not found\n\n" + iostat([{"sda": FULL}] * 5)
+    assert "sleep 10; date" not in report_of(text).headline

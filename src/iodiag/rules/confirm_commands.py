@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from iodiag.analysis.array.array_commands import layer_commands
 from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.host.disk_health import volumes
+from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
@@ -95,6 +96,9 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
     remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
     known = [_for_kernel(command, view.kernel) for command in finding.confirm]
+    if lacks_iostat(view):
+        known = [without_iostat(command) for command in known]
+        remedy = [without_iostat(text, "two snapshots of /proc/diskstats") for text in remedy]
     confirm = [text for command in known for text in _commands(command, view, devices)]
     is_cut = len(remedy) < len(finding.remedy) or not set(known) <= set(confirm)
     # what the capture holds needs no second look, unless nothing else is left
