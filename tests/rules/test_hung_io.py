@@ -348,6 +348,12 @@ def test_what_a_layer_holds_above_a_full_disk_may_wait_in_line(report_of, depth,
         assert "3,200 in flight, while dev8-0 is full" in reason.replace("3200", "3,200")
 
 
+def test_a_layer_above_a_disk_that_is_stuck_too_is_no_line(report_of):
+    held = {"aqu-sz": 3200.0, "%util": 100.0}
+    report = report_of(iostat([{"sda": held, "sdb": FULL, "dm-3": held}]), rules=[RULE])
+    assert {name for f in report.findings for name in f.devices} == {"sda", "dm-3"}
+
+
 def test_a_mapped_device_by_number_has_no_smart_data(report_of):
     held = {"aqu-sz": 3200.0, "%util": 100.0}
     report = report_of(iostat([{"dev8-0": load(100, 1), "dev253-3": held}] * 9), rules=[RULE])

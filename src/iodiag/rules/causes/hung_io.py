@@ -97,9 +97,12 @@ def _waits_in_line(view: View, series: DeviceSeries, stalls: Sequence[Stall]) ->
     Its disks are known, or any disk shown: it may be a flush of the cache that waits for all of them.
     """
     (stall, *others), known = stalls, {one.name for one in view.topology.below(series.name)}
-    if others or stall.release is not None or not _is_layer(view, series) or not _is_timed(stall.rows):
+    disks, is_over = disks_of(view), others or stall.release is not None
+    if is_over or not _is_layer(view, series) or not _is_timed(stall.rows):
         return ""
-    for disk in disks_of(view):
+    if any(_is_stuck_too(disk, stall) for disk in disks):
+        return ""  # it may wait for that one
+    for disk in disks:
         own = disk.samples[same_reports(disk.samples, stall.rows)]
         if not len(own) or (known and disk.name not in known):
             continue
