@@ -681,6 +681,65 @@ def test_runs_are_named_by_their_place_in_the_text(report_of):
     assert "flushed" not in finding.summary
 
 
+TRICKLE = [{"b": 2, "wa": 45, "us": 2, "sy": 2, "bi": 0, "bo": 600}] * 9
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        (TRICKLE, "warning"),
+        ([*TRICKLE, {"b": 3, "wa": 45, "bi": 0, "bo": 600}, *TRICKLE], "warning"),  # three once
+        ([row | {"bo": 60_000} for row in TRICKLE], "notice"),  # a stream may fill the disk
+        ([row | {"bi": 600} for row in TRICKLE], "notice"),  # who reads waits for his own
+        ([row | {"us": 30} for row in TRICKLE], "notice"),  # they work for as long
+        (TRICKLE[:6] + [row | {"b": 0} for row in TRICKLE[:4]], "notice"),
+    ],
+    ids=["always", "three in one sample", "a stream", "reads", "working", "not always"],
+)
+def test_who_always_waits_while_hardly_anything_is_written_waits_for_each_write(report_of, rows, severity):
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("these are synchronous" in finding.summary) is (severity == "warning")
+
+
+def averages(busy, iowait):
+    """`iostat -x` without an interval: a disk that is `busy` on average, and CPUs that wait."""
+    first = iostat([{"sda": {}}], {}, cpus=8).split("11/20/26 13:00:01")[0]
+    rows = first.replace("100.00 ", f"{100 - iowait:.2f} ", 1).splitlines()
+    head = next(n for n, line in enumerate(rows) if "%iowait" in line)
+    rows[head + 1] = f"  0.00 0.00 0.00 {iowait:.2f} 0.00 {100 - iowait:.2f}"
+    disk = next(n for n, line in enumerate(rows) if line.startswith("sda"))
+    cells = rows[disk].split()
+    rows[disk] = " ".join([*cells[:-1], f"{busy:.2f}"])
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("busy", "iowait", "told"),
+    [
+        (
+            72.0,
+            15.4,
+            "iowait is 15.40 %, as an average since boot or over a run; meanwhile sda was 72 % busy",
+        ),
+        (
+            72.0,
+            13.1,
+            "iowait is 13.10 %, as an average since boot or over a run; meanwhile sda was 72 % busy",
+        ),
+        (30.0, 13.1, None),  # a task that waits, and no disk that is busy for it
+        (72.0, 9.1, None),  # less than a task on eight CPUs
+    ],
+)
+def test_averages_tell_of_a_wait_beside_a_disk_that_was_busy(report_of, busy, iowait, told):
+    report = report_of("$ iostat -x\n" + averages(busy, iowait))
+    finding = only(report)
+    assert (finding is not None) is (told is not None)
+    if finding:
+        assert told in finding.summary
+        assert (finding.severity, finding.confidence, report.verdict.state) == ("notice", "low", "open")
+
+
 def _with_a_stall(reads: list[int], blocked: int = 5, written: int = 1100, tasks: int = 0) -> str:
     """Forty seconds in which reads trickle, with a stall of eight in the midst."""
     calm = [{"b": tasks, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]

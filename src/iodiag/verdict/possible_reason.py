@@ -63,7 +63,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
         text = ": buffered writes that are flushed ({merges:.0f} merged into each); it was idle {idle:.0f} %"
         text += " of the time"
-    elif is_flushed_in_bursts(view, state):
+    elif _is_flushed_in_bursts(view, state):
         text = _IN_BURSTS
     elif beside := neighbour_clause(view, series, state):
         return f": {beside}"
@@ -91,7 +91,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     return say(text, values)
 
 
-def is_flushed_in_bursts(view: View, state: State) -> bool:
+def _is_flushed_in_bursts(view: View, state: State) -> bool:
     """Whether a device gets writes alone, many at once and seldom, for which nobody is seen to wait.
 
     By its counter or by rate times latency: a burst across the end of a sample is in one of them.

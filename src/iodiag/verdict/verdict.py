@@ -36,7 +36,6 @@ from iodiag.analysis.states.service_times import (
     class_of,
     inferred_class,
     sane_limit_ms,
-    streams_kb,
     usual_ms,
 )
 from iodiag.analysis.states.state_sentences import text_of
@@ -44,7 +43,7 @@ from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
@@ -66,18 +65,14 @@ from iodiag.verdict.health import (
     mean_blocked_tasks,
     nobody_waits,
     queued,
+    reader_of,
     shown_health,
     somebody_waits,
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import (
-    LARGE_KB,
-    copy_clause,
-    is_flushed_in_bursts,
-    likely,
-    neighbour_clause,
-)
+from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
+from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     between_reports,
@@ -85,8 +80,6 @@ from iodiag.verdict.since_boot import (
     hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
-    of_mount_samples,
-    of_mounts,
     with_snapshots,
 )
 
@@ -187,7 +180,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return _open(noted, suspects, views)
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
-    if is_calm and not any(somebody_waits(view) for view in views):
+    if answer_promptly(views) or (is_calm and not any(somebody_waits(view) for view in views)):
         return _shown_healthy(views)
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
@@ -226,6 +219,9 @@ def _waits_for_nothing_shown(view: View) -> bool:
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
     """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
     for more."""
+    if not any(view.devices for view in views):
+        said = of_mount_samples(views)
+        return Verdict("healthy"), f"Every NFS mount in use answers promptly; the busiest is {said}."
     if replicated := of_the_peer(views):
         return replicated[0], f"{_healthy(views)} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
@@ -366,20 +362,20 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
-    is_noted = _is_full_stream(series) or is_flushed_in_bursts(view, _busiest(series))
-    cost: Severity | None = "notice" if is_noted else None
-    return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
+    return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
 
 
 def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
+
+    Without CPUs, one process that reads all of a device that is never idle waits as long.
 
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
     whoever waits does so for it, but for as many as other devices hold.
     """
     shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
     if shares is None or not somebody_waits(view):
-        return False
+        return reader_of(view, series) is not None
     tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
     if is_late_on_any_class(series):
         own = relatives(view, series.name)
@@ -397,14 +393,6 @@ SOME_TASKS = 0.5
 
 LEAST_CPUS = 4
 """CPUs of a host that does not state them: of more, as much iowait is of more tasks."""
-
-
-def _is_full_stream(series: DeviceSeries) -> bool:
-    """Whether a device without idle time moves large requests one way, as fast as no single seek allows."""
-    state = _busiest(series)
-    is_stream = state.kind in ("reads", "writes") and state.size_kb >= LARGE_KB
-    is_stream &= state.util >= NEVER_IDLE and state.samples >= LEAST_MOMENTS
-    return is_stream and state.rate * state.size_kb >= streams_kb(series)
 
 
 def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
@@ -934,7 +922,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
-        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        said = say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        return said if slowest.latency_ms > 0 else said + _host_clause(views)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:

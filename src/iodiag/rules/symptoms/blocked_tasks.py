@@ -34,6 +34,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import (
@@ -91,7 +92,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     counts = queue.floats("blocked") if is_direct else beyond_runnable
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
-    cpu = view.cpu_all
+    cpu, often = view.cpu_all, int((counts >= 1).sum())
+    few = _of_few(view, all_rows, limits) if is_direct and often >= len(counts) / 2 else None
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting", "queue"), "samples": len(queue)}
@@ -99,16 +101,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     elif is_direct and len(rows) and _is_moment(rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
-        yield RULE.undetermined(say(text, values))
+        yield few or RULE.undetermined(say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
         yield RULE.undetermined(reason)
-    elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
+    elif often >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
-        said = say(text, {"often": often, "samples": len(counts)})
-        yield _of_few(view, all_rows, limits) or RULE.undetermined(said)
+        yield few or RULE.undetermined(say(text, {"often": often, "samples": len(counts)}))
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
         yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
@@ -336,15 +337,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     cpu = view.cpu_all
     if cpu is None or _are_timed(view):
         return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
-    rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
+    busiest = _busiest_on_average(view)
+    rows = cpu[cpu.floats("iowait_pct") >= _least_iowait(view, busiest, limits)]
     if not len(rows):
         return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
-    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
-    # nearly always, and for longer than it works
-    is_cost = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
-    is_cost &= waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -357,12 +355,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
-    often, did = in_samples(len(cpu)), list(_untimed(view, rows))
+    often, did = in_samples(len(cpu)), [busiest] if busiest else list(_untimed(view, rows))
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted = load_average(view)
     then += f"; {counted.text}" if counted else ""
     return RULE.finding(
-        severity="warning" if is_cost else "notice",
+        severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
         confidence="medium",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
@@ -380,6 +378,35 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         ),
         confirm=_CONFIRM[::-1] if counted else _confirm(did),
     )
+
+
+def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool:
+    """Whether CPUs wait for I/O in nearly all samples, and for longer than they work."""
+    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    is_always = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    return is_always and waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
+
+
+def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float:
+    """The iowait that shows a wait, in %; beside a disk that is busy that of one task which always waits."""
+    if busiest and view.cpus and float(busiest.values["busy"]) >= limits.busy:
+        return min(limits.iowait, 100 / view.cpus)
+    return limits.iowait
+
+
+def _busiest_on_average(view: View) -> Evidence | None:
+    """The disk that was busiest where averages alone tell how busy any was; None without."""
+    if "disk" not in view.average_only or not view.has("disk", "util_pct"):
+        return None
+    name, samples = max(
+        ((one.name, one.samples) for one in view.devices if not may_be_stacked(one)),
+        key=lambda one: weighted.or_zero(weighted.mean(one[1], "util_pct")),
+        default=("", None),
+    )
+    if samples is None:
+        return None
+    values: Values = {"who": name, "busy": weighted.or_zero(weighted.mean(samples, "util_pct"))}
+    return cite(samples, "{who} was {busy:.0f} % busy", values, worst="util_pct")
 
 
 def _confirm(did: Sequence[Evidence]) -> tuple[str, ...]:
@@ -453,8 +480,9 @@ def _are_shown(view: View) -> bool:
 
 
 def _are_timed(view: View) -> bool:
-    """Whether anything shows how busy devices are, or how long requests take."""
-    return any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
+    """Whether anything but averages since boot shows how busy devices are, or how long requests take."""
+    is_old = "disk" in view.average_only and bool(len(view.since_boot.get("disk", ())))
+    return not is_old and any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
 
 
 def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
@@ -540,8 +568,13 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     lead = "Writers wait for the disk" if is_written else "Somebody waits for I/O"
     told = follows or ((cite(paging, then[2:], values),) if then else ())
     end = ", and iowait rises and falls with it." if follows else "."
+    is_always = len(rows) >= limits.nearly / 100 * len(queue)
+    is_held = shares is not None and is_always and shares.iowait >= _LONGER * shares.busy
+    if is_held := is_held and _is_trickle(meanwhile):
+        end = ". Buffered writes of so little make nobody wait: these are synchronous (commits), or the disk "
+        end += "hardly takes any."
     return RULE.finding(
-        severity="warning" if shares is not None and shares.is_io_bound else "notice",
+        severity="warning" if is_held or (shares is not None and shares.is_io_bound) else "notice",
         confidence="medium",
         **time_fields(rows, of_host=True),
         summary=say(f"{lead}: {who}, {often}{then}{end}", values),
@@ -555,6 +588,17 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
     )
+
+
+def _is_trickle(meanwhile: Values) -> bool:
+    """Whether next to nothing but writes is moved, and of these a fraction of what any disk takes."""
+    written, read = (float(meanwhile.get(name, np.nan)) for name in ("written", "read"))
+    return STILL_KB <= written < _TRICKLE_KB and read <= written / 10
+
+
+_LONGER, _TRICKLE_KB = 3.0, 4096.0
+"""Times as long as they work that CPUs wait where a task does little else; and kB/s of writes that the page
+cache takes from anybody without a wait: any disk takes ten times that."""
 
 
 def _follows(cpu: Table, samples: Table) -> tuple[Evidence] | None:
@@ -815,6 +859,9 @@ RULE = Rule(
         "seldom": Threshold(25, "%", "share of samples that is no trouble of CPUs that work", "judgement"),
         "moment": Threshold(10, "%", "share of samples in which a few tasks are no trouble", "judgement"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
+        "busy": Threshold(
+            60, "%", "of a disk on average, beside one task that waits", "judgement: most of it"
+        ),
         "held": Threshold(
             HELD_PCT, "%", "iowait of a host that mostly waits", "judgement: more waits than works"
         ),
