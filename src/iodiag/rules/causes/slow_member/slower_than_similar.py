@@ -14,21 +14,20 @@ from iodiag.table.table import stacked
 
 
 def by_common_sibling(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
-    """Slow disks that have a fast sibling in common, the slowest first."""
+    """Slow disks that have a fast sibling in common, the slowest first, against those that are not slow."""
     rest = sorted(found, key=lambda one: -one.latency_ms)
     while rest:
         first = rest.pop(0)
         names = {series.name for series in first.fast}
         with_it = [one for one in rest if names & {series.name for series in one.fast}]
         rest = [one for one in rest if one not in with_it]
-        yield [first, *with_it]
+        yield [first.beside_others({one.slow.name for one in with_it}), *with_it]
 
 
 def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
-    slow = {one.slow.name for one in group}
-    fast = [series.name for series in first.fast if series.name not in slow]
+    fast = [series.name for series in first.fast]
     fast_rows = stacked(first.fast_rows)
     of, shown = len(first.slow.samples), len(first.rows)
     return {
@@ -77,7 +76,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     text = "by the requests counted the ratio is at least {least:.1f}, give or take two standard errors"
     yield cite(first.rows, text, values, weighs="context")
     for other in group[1:]:
-        told: Values = {"device": other.slow.name, "latency": other.latency_ms, "ratio": other.ratio}
+        told: Values = {"device": other.slow.name, "latency": other.latency_ms}
+        told["ratio"] = other.latency_ms / first.fast_ms
         yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
     yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
 
