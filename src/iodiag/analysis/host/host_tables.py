@@ -78,9 +78,9 @@ def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
 
 
 def _whole(shown: Sequence[Keys]) -> Keys:
-    """The reports that show any disk, without a last one that is cut: all before it show the disks it lacks."""
+    """The reports that show any disk, without a last one that is cut: all before it show what it lacks."""
     keys, disks = np.unique(np.concatenate(shown), return_counts=True)
-    runs, first, reports = np.unique(keys // REPORTS, return_index=True, return_counts=True)
+    _, first, reports = np.unique(keys // REPORTS, return_index=True, return_counts=True)
     last = first + reports - 1
     is_full = disks == len(shown)
     is_cut = ~is_full[last] & (np.add.reduceat(is_full, first) == reports - 1) & (reports > 1)
