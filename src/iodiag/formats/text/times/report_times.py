@@ -454,7 +454,7 @@ def _spans(groups: Sequence[RowGroup]) -> tuple[Ints, Floats]:
 
 
 def with_totals(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
-    """The lengths of all reports, an unknown one in whole seconds by totals of the report that agree on it."""
+    """The lengths of all reports, an unknown one in whole seconds where totals of its report agree on it."""
     report, span = _spans(groups)
     least, most = np.full((2, len(lengths)), np.nan)
     np.fmin.at(least, report, span)
