@@ -340,7 +340,7 @@ def _on_one_disk(view: View) -> Finding | None:
         **_OF_ONE_DISK,
         **grading.device_fields(rows, *(series.name for series in arrays), first),
         summary=say(
-            "All that {arrays} read and write is on {disk}: they have one leg, or no other is in the capture.",
+            "All that {arrays} read and write is on {disk}: they have one leg, or others that are not shown.",
             values,
         ),
         evidence=(cite(rows, told, values),),
