@@ -82,6 +82,9 @@ LONE, LEAST_READS = 1.5, 25.0
 APART = 5.0
 """Times as long as writes from which the queue that both stand in does not explain what reads take."""
 
+FASTER_THAN_A_HEAD_KB = 285_000.0
+"""kB/s while busy that no spinning disk moves (data sheets)."""
+
 HELD_READS = 0.3
 """Late reads in flight from which somebody waits for one for much of the time."""
 
@@ -311,9 +314,15 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
     read, written = (state.mean(f"{way}_await_ms") for way in ("read", "write"))
-    # a queue makes both directions wait
-    is_alone = state.at_once < QUEUE_DEPTH or read > APART * written
-    least = LONE if is_alone and class_of(series) in ("spinning", "unknown") else CALM
+    is_unknown = class_of(series) == "unknown"
+    # the queue that both stand in makes both wait; what moves more than a disk with heads does has none
+    if (
+        is_unknown
+        and read > APART * written
+        and state.rate * state.size_kb > state.util * FASTER_THAN_A_HEAD_KB
+    ):
+        return bool(read > CALM * SERVICE["network"].usual(size))
+    least = LONE if state.at_once < QUEUE_DEPTH and (is_unknown or class_of(series) == "spinning") else CALM
     return bool(read > least * usual_ms(series, size))
 
 

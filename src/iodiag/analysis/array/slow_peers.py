@@ -25,7 +25,7 @@ from iodiag.analysis.states.service_times import (
     sane_limit_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 _LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
 _SMALL_KB = 64.0
@@ -65,13 +65,12 @@ class SlowSibling:
     @cached_property
     def latency_ms(self) -> float:
         """The mean latency of its requests."""
-        return _mean(self.rows)
+        return mean_ms(self.rows)
 
     @cached_property
     def fast_ms(self) -> float:
-        """The median of the fast disks' mean latencies."""
-        others = sorted(map(_mean, self.fast_rows))
-        return others[len(others) // 2]
+        """The mean latency of all requests of the fast disks."""
+        return mean_ms(stacked(self.fast_rows))
 
     @property
     def ratio(self) -> float:
@@ -255,6 +254,7 @@ def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_sl
     return SlowSibling(disk.series, tuple(other.series for other, _ in fast), rows, tuple(fast_rows))
 
 
-def _mean(rows: Table) -> float:
+def mean_ms(rows: Table) -> float:
+    """The mean latency of all requests of some samples, of one disk or of several, in ms."""
     data, weights = rows.floats("latency_ms"), rows.floats("ios_per_s") * weighted.lengths(rows)
     return float((data * weights).sum() / weights.sum())

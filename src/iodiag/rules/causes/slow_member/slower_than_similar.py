@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.slow_peers import SlowSibling
+from iodiag.analysis.array.slow_peers import SlowSibling, mean_ms
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, duration
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.analysis.states.state_sentences import BY_LITTLE
 from iodiag.model.finding import Evidence
+from iodiag.rules.causes.slow_member.evidence import PEERS_APART
 from iodiag.table.table import stacked
 
 
@@ -27,8 +28,10 @@ def by_common_sibling(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling
 def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
-    fast = [series.name for series in first.fast]
-    fast_rows = stacked(first.fast_rows)
+    fast, fast_rows = [series.name for series in first.fast], stacked(first.fast_rows)
+    each = [mean_ms(rows) for rows in first.fast_rows]
+    ends: Values = {"quickest": min(each), "next": max(each)}
+    is_apart = float(ends["next"]) > PEERS_APART * float(ends["quickest"])
     of, shown = len(first.slow.samples), len(first.rows)
     return {
         "also": f" ({', '.join(f'{one.slow.name} {duration(one.latency_ms)}' for one in group[1:])})"
@@ -38,6 +41,7 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
         "latency": first.latency_ms,
         "latency_fast": first.fast_ms,
+        "apart": say(" ({quickest:ms} to {next:ms})", ends) if is_apart else "",
         "took": duration(first.latency_ms),
         "took_fast": duration(first.fast_ms),
         "rate": weighted.mean(first.rows, "ios_per_s"),
@@ -57,8 +61,8 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
 
 
 SUMMARY = (
-    "{device} takes {took} per request{also} against {took_fast} on {fast} at a similar rate ({rate} and "
-    "{rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
+    "{device} takes {took} per request{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
+    "and {rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
 )
 
 
@@ -68,7 +72,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     text = "{device}: {rate} requests/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
     text += BY_LITTLE * (float(values["counted"]) < float(values["depth"]))
     yield cite(first.rows, text, values, worst="latency_ms")
-    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms, in the same samples"
+    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms{apart}, in the "
+    text += "same samples"
     yield cite(stacked(first.fast_rows), text, values)
     apart, of_ways = ways_of_both(first.rows, stacked(first.fast_rows))
     if apart:
