@@ -3,7 +3,8 @@
 What it detects: reports of iostat, vmstat and mpstat that average everything since boot, and top's first
 screen, which may. They are left out of every other rule; where a capture has nothing else, the other rules
 see them, but conclude nothing surer than a possibility. It is told only where the report says something else
-than those that follow, or where nothing follows.
+than those that follow, or where nothing follows. Legs of a mirror that were read whole since boot are told
+beside it.
 
 Why it matters: the average of weeks says nothing about now, and is the report that people paste.
 
