@@ -1884,3 +1884,17 @@ def test_what_the_cpus_did_is_told_beside_disks_that_are_not_timed():
     cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n 61.00 0.00 7.00 10.00 0.00 22.00\n\n"
     text = "".join(f"{cpu}{head}sda {139 + n}.00 7924.00 200.00 7924 200\n\n" for n in range(3))
     assert "the CPUs were 68 % busy, and iowait was 10.0 %" in report_of("$ iostat -y 1\n" + text).headline
+
+
+@pytest.mark.parametrize(
+    ("latency", "model", "state"),
+    [
+        (1.25, "Samsung PM9A3", "healthy"),  # within what a mean of so few classes tells
+        (2.5, "Samsung PM9A3", "open"),
+        (2.5, "Amazon Elastic Block Store", "healthy"),  # a volume with the name of NVMe
+    ],
+)
+def test_one_write_at_a_time_on_nvme_is_held_against_what_serves_it(latency, model, state):
+    row = load(470, latency, size=40.0, reads=0, depth=470 * latency / 1000, util=60.0)
+    text = f"NAME    ROTA TYPE MODEL\nnvme0n1    0 disk {model}\n"
+    assert state_of(iostat([{"nvme0n1": row}] * 4, IDLE_CPU), text, rules=["svctm-misread"]) == state
