@@ -81,7 +81,7 @@ def test_a_time_in_front_of_a_row_is_its_own():
         f"sda {NUMBERS.rsplit(' ', 1)[0]}",  # one number short
         f"{ROW} 3.00",  # one too many
         f"17 {ROW}",  # a number in front, which could be anything
-        f"sda {NUMBERS.replace('1.00 1670.00', '1.001670.00')}",  # two grown together
+        f"sda {NUMBERS.replace('1.00 1670.00', '1.00167.00')}",  # two grown together, and a digit gone
         f"sda {NUMBERS.replace('172.00', '1,72.00')}",
         f"sda {NUMBERS.replace('172.00', '172,00')}",  # both decimal signs in one row
         f"sda {NUMBERS.replace('172.00', '1,720')}",
@@ -252,3 +252,18 @@ def test_a_last_line_that_is_cut_off_may_be_of_a_device_with_rows():
     last = "cache1" + ROW[3:]
     rows = reading("\n".join([HEADER, ROW, last, HEADER, ROW, last.rsplit(None, 2)[0]])).tables["disk"]
     assert rows["device"].astype(str).tolist() == ["sda", "cache1"] * 2
+
+
+@pytest.mark.parametrize(
+    ("glued", "is_read"),
+    [("55.20   0.37", True), ("55.200.37", True), ("5.200.37", False), ("55.2000.37", False)],
+    ids=["apart", "without a blank", "a digit is gone", "not two"],
+)
+def test_two_numbers_that_lost_their_blank_are_read_where_the_row_proves_them(glued, is_read):
+    head = "Device      r/s     w/s   rkB/s   wkB/s r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util\n"
+    first = "sdb        1.74    0.35   84.11   19.53    0.89    1.32   0.00    48.34    55.80   0.19   0.04\n"
+    text = f"{head}{first}sda        0.74    0.35   35.77   19.32    0.89    8.32   0.00    48.34    {glued}   0.04\n"
+    disk = reading(text).disk
+    row = disk[disk["device"] == "sda"]
+    assert row["write_await_ms"].tolist() == [8.32] * is_read
+    assert row["svctm_ms"].tolist() == [0.37] * is_read

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from iodiag.formats import clock as _clock
+from iodiag.formats.text.rows.arithmetic import proves
 from iodiag.formats.text.rows.numbers import is_figure, is_value, mixes_decimal_signs, odd_number
 from iodiag.formats.text.structure.headers import Header
 from iodiag.formats.types import Layout, LayoutColumn
@@ -17,6 +18,7 @@ _MOST_EXTRA_WORDS = 12
 _FIGURES_OF_A_ROW = 4
 _MOST_WORDS = 400
 _DECIMALS = re.compile(r"\d+[.,]\d+")
+_GLUED = re.compile(r"(\d{1,12}[.,]\d\d)((?:0|[1-9]\d{0,11})[.,]\d\d)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})*")
 _GROUP = re.compile(r"\d{3}(?:[.,]\d{1,3})?")
 _KERNEL_NAME = re.compile(
@@ -68,6 +70,10 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
         words = words[1:]
     if len(words) > size + header.lead_tokens:
         words = _regrouped(words, size + header.lead_tokens, line)
+    elif len(words) < size and (parted := _parted(words, size)):
+        # the row itself has to prove that no digit is lost where they meet
+        found = _placed(layout, parted)
+        return found if found and proves([column.raw for column in layout.columns], found.cells) else None
     for taken, seconds, label in _leads(header, words):
         if layout.has_spaced_key or any(column.is_label for column in layout.columns):
             found = _worded(layout, words[taken:], line, header_line)
@@ -94,6 +100,16 @@ def _regrouped(words: list[str], size: int, line: str) -> list[str]:
     # whole numbers beside each other are columns
     is_told = len(found) == size and all(_DECIMALS.fullmatch(w.replace(" ", "")) for w in found if " " in w)
     return [word.replace(" ", "") for word in found] if is_told else words
+
+
+def _parted(words: list[str], size: int) -> list[str]:
+    """The words, with numbers apart that lost the blank between them (55.880.37), if these are `size`.
+
+    Each has two decimals, so that there is one place to part them at.
+    """
+    glued = [(word, _GLUED.fullmatch(word)) for word in words]
+    found = [part for word, match in glued for part in (match.groups() if match else (word,))]
+    return found if len(found) == size else []
 
 
 def _leads(header: Header, words: list[str]) -> Iterator[tuple[int, float, str]]:
