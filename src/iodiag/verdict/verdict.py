@@ -39,6 +39,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
@@ -763,7 +764,8 @@ def _calm_clause(views: Sequence[View]) -> str:
     if not left and few and all(_busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
-        return say("next to nothing was asked of {name} ({what})", said)
+        said["then"] = f"; {nobody_waits(views[0])}" if all(map(nobody_waits, views)) else ""
+        return say("next to nothing was asked of {name} ({what}){then}", said)
     if left:
         series = max((series for _, series in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
@@ -905,7 +907,7 @@ def _why_unknown(views: Sequence[View]) -> str:
         values: Values = {"names": names, "beside": beside}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
-        untimed = "; the kernel does not time it" if first.is_untimed else ""
+        untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
