@@ -49,6 +49,28 @@ def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, bl
     assert "iowait is 60 %" in finding.evidence[1].text
 
 
+@pytest.mark.parametrize(
+    ("load", "row", "cpus", "is_told"),
+    [
+        ("5.03, 4.87, 3.10", {}, 4, True),
+        ("5.03, 4.87, 3.10", {"r": 2}, 4, False),
+        ("5.03, 4.87, 3.10", {"b": 1}, 4, False),
+        ("3.10, 4.87, 5.03", {}, 4, False),
+        ("1.20, 1.10, 0.90", {}, 4, False),
+        ("5.03, 4.87, 3.10", {"us": 20}, 4, False),
+        ("5.03, 4.87, 3.10", {"us": 4}, 64, False),
+    ],
+    ids=["steady", "a task runs", "one is blocked", "falls", "few", "CPUs work", "of many CPUs some work"],
+)
+def test_a_steady_load_average_of_tasks_that_no_sample_sees_is_a_note(report_of, load, row, cpus, is_told):
+    uptime = f" 11:02:40 up 3 days, 4:10,  1 user,  load average: {load}\n\n"
+    finding = only(report_of(uptime + vmstat([row] * 3), rules=[RULE], cpus=cpus))
+    assert bool(finding) == is_told
+    if finding:
+        assert (finding.severity, finding.confidence) == ("notice", "low")
+        assert "About 5 tasks sleep uninterruptibly" in finding.summary
+
+
 def test_reads_that_starve_behind_writes_are_said(report_of):
     rows = [{"b": 0, "bi": 90000, "bo": 200}] * 6 + [{"b": 6, "bi": 9000, "bo": 41000}] * 6
     finding = only(report_of(vmstat(rows), rules=[RULE]))

@@ -3,7 +3,9 @@
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
 average. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as there are
-CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted.
+CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted. So
+may three and more by uptime that do not fall from five minutes to one, while no task runs or is blocked and
+CPUs are idle.
 Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where top lists processes and nothing counts tasks: three and
 more of them in state D, and whether the disks have anything to do. A crowd that stays as large while what is
@@ -52,7 +54,7 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import blocked, by_device, load_average, rows_at
+from iodiag.analysis.host.who_waits import NOBODY, blocked, by_device, load_average, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -78,7 +80,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if queue is None:
         yield _of_listing(view, limits) or _of_cpus_alone(view, limits)
         return
-    if (uncounted := _uncounted(view, queue, limits)) is not None:
+    if (uncounted := _uncounted(view, queue, limits) or _asleep(view, queue, limits)) is not None:
         yield uncounted
         return
     is_direct = view.has("queue", "blocked")
@@ -116,6 +118,8 @@ def _is_moment(rows: Table, samples: int, limits: Limits) -> bool:
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
 
 
+_UNCOUNTED = "Tasks sleep uninterruptibly, for no I/O that is counted"
+
 MOST_UNCOUNTED = 4.0
 """Times the tasks that are counted as blocked from which those that are not are the trouble."""
 
@@ -148,12 +152,47 @@ def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
     return RULE.finding(
         severity="warning" if means["waiting"] >= crowd(view) else "notice",
         confidence="medium",
-        title="Tasks sleep uninterruptibly, for no I/O that is counted",
+        title=_UNCOUNTED,
         **time_fields(rows, of_host=True),
         summary=say(f"{told}driver or NFS may hold them; {text}.", values),
         evidence=(cite(rows, text, values, worst="load_1m"),),
         refutes=("tasks that wake together for moments, or run in other containers",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+    )
+
+
+def _asleep(view: View, queue: Table, limits: Limits) -> Finding | None:
+    """Whether a load average that does not fall counts tasks of which no sample sees any run or wait.
+
+    After tasks that ran until just before, that of a minute soon falls below that of five.
+    """
+    facts, cpu = view.facts_of("uptime"), None if "cpu" in view.average_only else view.cpu_all
+    if not facts or cpu is None or not view.has("queue", "blocked") or "queue" in view.average_only:
+        return None
+    now, before = (facts[-1].number(f"load_{name}") for name in ("one", "five"))
+    seen = sum(weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
+    idle = weighted.mean(cpu, "idle_pct", "cpu")
+    at_work = (100 - idle) / 100 * (view.cpus or 1)
+    is_steady = now >= before >= limits.tasks
+    if not (is_steady and max(seen, at_work) <= NOBODY and idle >= limits.unused):
+        return None
+    values: Values = {"now": now, "before": before, "seen": seen, "idle": idle, "tasks": round(before)}
+    text = "{seen:g} tasks run or are blocked and the CPUs are {idle:.0f} % idle"
+    load = "the load average is {now} and was {before} over five minutes"
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        title=_UNCOUNTED,
+        **time_fields(queue, of_host=True),
+        summary=say(
+            "About {tasks:g} tasks sleep uninterruptibly and do no work, as some kernel threads do all the "
+            f"time: {load}, while {text}.",
+            values,
+        ),
+        evidence=(cite_fact(facts[-1]), cite(queue, text, values, worst="run_queue")),
+        refutes=("tasks that ran until seconds before the samples, or wake together for moments",),
+        cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+        remedy=("See what the tasks in state D wait in: a load average of kernel threads is no load.",),
     )
 
 
@@ -733,6 +772,9 @@ RULE = Rule(
         ),
         "uncounted": Threshold(
             10, "tasks", "in the load average beyond all that are counted", "judgement: no rounding"
+        ),
+        "unused": Threshold(
+            95, "%", "idle time beside a load average of tasks that sleep", "judgement: no load"
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
