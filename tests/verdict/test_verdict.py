@@ -1249,6 +1249,24 @@ def test_iowait_of_a_calm_average_is_that_of_less_than_a_task(cpus, is_calm):
     assert ("on average nothing is slow" in report_of(text).headline) is is_calm
 
 
+@pytest.mark.parametrize(
+    ("iowait", "reads", "wait", "is_told"),
+    [
+        ("0.06", "0.02 0.90 3.01", "23.10", True),
+        ("1.60", "0.02 0.90 3.01", "23.10", False),
+        ("0.00", "0.02 0.90 3.01", "23.10", False),
+        ("0.06", "9.20 90.0 13.01", "23.10", False),
+        ("0.06", "0.02 0.90 3.01", "640.0", False),
+    ],
+    ids=["nobody", "somebody", "a host that counts none", "readers wait", "writes that no device explains"],
+)
+def test_averages_of_late_writes_that_nobody_waits_for_say_so(iowait, reads, wait, is_told):
+    cpu = f"avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {iowait} 0.00 91.00\n\n"
+    row = f"sda {reads} 45.00 6.20 44.30 {wait} 7.15 0.14 0.31\n"
+    said = report_of(LINUX + cpu + OLD_X + row).headline
+    assert ("on average nobody waits for I/O (sda: 6.20 writes/s" in said) is is_told
+
+
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
 def test_totals_tell_over_how_long_nothing_was_slow_on_average(iowait, is_calm):
     cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"

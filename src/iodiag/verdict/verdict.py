@@ -76,6 +76,7 @@ from iodiag.verdict.since_boot import (
     SNAPSHOTS,
     between_reports,
     busier_since_boot,
+    did_nobody_wait,
     hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
@@ -589,10 +590,12 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
 
 
 def _calm_on_average(averaged: Sequence[View], said: str) -> str:
-    """That nothing was slow on average since boot, beside what is `said` of it; empty where something was."""
-    if not averaged or not all(map(is_calm_on_average, averaged)):
+    """That nothing was slow, or nobody waited, on average since boot, with what is `said`; else empty."""
+    is_calm = all(map(is_calm_on_average, averaged))
+    if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
-    return f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
+    calm = "nothing is slow" if is_calm else "nobody waits for I/O"
+    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
 
 
 def _load_clause(views: Sequence[View]) -> str:
