@@ -622,6 +622,32 @@ def listed(*states):
     return "\n" + TOP + "".join(rows)
 
 
+HALF_WAITED = "avg-cpu: %user %nice %system %iowait %steal %idle\n 0.31 0.00 0.12 48.77 0.00 50.80\n\n"
+WITH_TOTALS = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+
+
+def test_iowait_alone_counts_no_tasks_and_a_paste_of_iostat_is_asked_for_more_of_it(report_of):
+    finding = only(report_of(HALF_WAITED, rules=[RULE]))
+    assert finding.title == "CPUs are idle while tasks wait for I/O"
+    assert finding.confirm[0] == "iostat -xt 1 30"
+    recorded = "".join(f"13:{n}0:01 all 0.31 0.00 0.12 48.77 0.00 50.80\n" for n in range(1, 5))
+    recorded = f"13:00:01 CPU %user %nice %system %iowait %steal %idle\n{recorded}"
+    assert only(report_of(recorded, rules=[RULE])).confirm[0] == "sar -d -p"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("nvme0n1 7100.00 612352.00 2822144.00 612352 2822144", "of 483.7 kB (3,354 MB/s)."),
+        ("nvme0n1 7100.00 28400.00 0.00 28400 0", "of 4.0 kB."),
+    ],
+    ids=["large requests", "small ones"],
+)
+def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told):
+    report = report_of(HALF_WAITED + WITH_TOTALS + row + "\n", rules=[RULE])
+    assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
+
+
 def shares(iowait):
     return {"%user": 2.0, "%iowait": iowait, "%idle": 98.0 - iowait}
 

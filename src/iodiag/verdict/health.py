@@ -39,7 +39,6 @@ from iodiag.analysis.states.states import State, contradicts, queue_by_direction
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.capture import UNNAMED
-from iodiag.table.table import Table
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -623,7 +622,7 @@ def nobody_waits(view: View) -> str:
     if cpu is None or "cpu" in view.average_only:
         return ""
     if queue is None:
-        return _nobody_by_iowait(view, cpu)
+        return _nobody_by_iowait(view)
     # time that was idle waited for nothing, where the tool counts no iowait
     iowait = np.where(np.isnan(waited := cpu.floats("iowait_pct")), 100 - cpu.floats("idle_pct"), waited)
     is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
@@ -635,12 +634,14 @@ def nobody_waits(view: View) -> str:
     return say(few + " in {count} samples", {"count": min(len(queue), len(cpu))})
 
 
-def _nobody_by_iowait(view: View, cpu: Table) -> str:
+def _nobody_by_iowait(view: View) -> str:
     """That idle CPUs count nobody who waits, of a host that counted some since boot; else empty.
 
     What rounds to nothing on so few CPUs is next to no task.
     """
-    old = view.since_boot.get("cpu")
+    cpu, old = view.cpu_all, view.since_boot.get("cpu")
+    if cpu is None:
+        return ""
     is_counted = old is not None and bool((old.floats("iowait_pct") > 0).any())
     is_fine = (view.cpus or math.inf) * ROUNDED_PCT / 100 < NO_TASK
     is_idle = weighted.mean(cpu, "idle_pct", "cpu") > SPARE_PCT

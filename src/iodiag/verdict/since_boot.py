@@ -14,7 +14,6 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Table
 
 SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
 """Two snapshots with the times that make rates of them."""
@@ -164,12 +163,13 @@ def did_nobody_wait(view: View) -> bool:
     devices = without_parts(view.devices)
     if any(is_past_sane(one, state) for one in devices for state in states(one)):
         return False
-    reads = sum(_reads_in_flight(one.samples) for one in devices)
+    reads = sum(_reads_in_flight(one) for one in devices)
     return shares.iowait / 100 * view.cpus < _LITTLE and reads < _LITTLE
 
 
-def _reads_in_flight(rows: Table) -> float:
+def _reads_in_flight(series: DeviceSeries) -> float:
     """Reads per second times their latency, or that of all where no column has theirs; NaN unknown."""
+    rows = series.samples
     column = "read_await_ms" if rows.has("read_await_ms") else "latency_ms"
     rate = weighted.mean(rows, "reads_per_s")
     return rate * weighted.mean(rows, column) / 1000 if rate > 0 else 0 * rate

@@ -369,12 +369,14 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often, did = in_samples(len(cpu)), list(_untimed(view, rows))
+    is_clocked = bool(np.isfinite(rows.floats("interval_s")).any())  # as what sadc records
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted = load_average(view)
     then += f"; {counted.text}" if counted else ""
     return RULE.finding(
         severity="warning" if is_cost else "notice",
         confidence="medium",
+        title="CPUs are idle while tasks wait for I/O",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
         evidence=(
@@ -385,11 +387,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
         remedy=(
             "See how long requests take: iostat -xt 1 30."
-            if did
+            if did or not is_clocked
             else "See which device it was (sar -d -p, if sadc recorded it); now, iostat -xt 1 30.",
             _IN,
         ),
-        confirm=_CONFIRM[::-1] if counted else _confirm(did),
+        confirm=_CONFIRM[::-1] if counted else _confirm(did) if did or is_clocked else _CONFIRM,
     )
 
 
@@ -427,12 +429,14 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
     values["spread"] = 100 * float(rates.std() / rates.mean())
     text = "{who} complete{s} {rate} requests/s".replace("{s}", "s" if of_each else "")
     text += " of {size:.1f} kB" if float(values["size"]) > 0 else ""
+    low, high = float(kb.min()), float(kb.max())
+    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
+    if float(values["size"]) >= WHOLE_KB and not is_even:
+        text, values["kb"] = text + " ({kb:kb})", float(np.sum(kb * lengths) / lengths.sum())
     if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
         for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):
             text, values = f"{text} ({near.text})", values | dict(near.values)
-    low, high = float(kb.min()), float(kb.max())
-    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
     if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
         text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
         values |= {"low": low, "high": high}
