@@ -647,7 +647,7 @@ def _nobody_by_iowait(view: View) -> str:
     is_idle = weighted.mean(cpu, "idle_pct", "cpu") > SPARE_PCT
     if not (is_counted and is_fine and is_idle and (cpu.floats("iowait_pct") == 0).all()):
         return ""
-    return say("iowait is 0 in {count} samples: nobody waits for I/O", {"count": len(cpu)})
+    return say("nobody waits for I/O in {count} samples (iowait is 0)", {"count": len(cpu)})
 
 
 ROUNDED_PCT, NO_TASK = 0.005, 0.01
