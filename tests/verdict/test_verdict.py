@@ -941,7 +941,12 @@ FEW_HEAD = "Device r/s w/s rkB/s wkB/s await r_await w_await aqu-sz %util\n"
 @pytest.mark.parametrize(
     ("cpus", "since_boot", "now", "says"),
     [
-        (12, (0.14, 96.86), (0.00, 97.00), "; nobody waits for I/O in 2 samples (iowait is 0)."),
+        (
+            12,
+            (0.14, 96.86),
+            (0.00, 97.00),
+            "; nobody waits for I/O in 2 samples (iowait is 0, idle time 97 %).",
+        ),
         (12, (0.00, 97.00), (0.00, 97.00), "0 % busy)."),
         (12, (0.14, 96.86), (0.03, 96.97), "0 % busy)."),
         (512, (0.14, 96.86), (0.00, 97.00), "0 % busy)."),

@@ -694,10 +694,10 @@ def _nobody_by_iowait(view: View) -> str:
         return ""
     is_counted = old is not None and bool((old.floats("iowait_pct") > 0).any())
     is_fine = (view.cpus or math.inf) * ROUNDED_PCT / 100 < NO_TASK
-    is_idle = weighted.mean(cpu, "idle_pct", "cpu") > SPARE_PCT
-    if not (is_counted and is_fine and is_idle and (cpu.floats("iowait_pct") == 0).all()):
+    values: Values = {"count": len(cpu), "idle": (idle := weighted.mean(cpu, "idle_pct", "cpu"))}
+    if not (is_counted and is_fine and idle > SPARE_PCT and (cpu.floats("iowait_pct") == 0).all()):
         return ""
-    return say("nobody waits for I/O in {count} samples (iowait is 0)", {"count": len(cpu)})
+    return say("nobody waits for I/O in {count} samples (iowait is 0, idle time {idle:.0f} %)", values)
 
 
 ROUNDED_PCT, NO_TASK = 0.005, 0.01
