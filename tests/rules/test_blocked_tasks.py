@@ -49,6 +49,28 @@ def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, bl
     assert "iowait is 60 %" in finding.evidence[1].text
 
 
+@pytest.mark.parametrize(
+    ("load", "row", "cpus", "is_told"),
+    [
+        ("5.03, 4.87, 3.10", {}, 4, True),
+        ("5.03, 4.87, 3.10", {"r": 2}, 4, False),
+        ("5.03, 4.87, 3.10", {"b": 1}, 4, False),
+        ("3.10, 4.87, 5.03", {}, 4, False),
+        ("1.20, 1.10, 0.90", {}, 4, False),
+        ("5.03, 4.87, 3.10", {"us": 20}, 4, False),
+        ("5.03, 4.87, 3.10", {"us": 4}, 64, False),
+    ],
+    ids=["steady", "a task runs", "one is blocked", "falls", "few", "CPUs work", "of many CPUs some work"],
+)
+def test_a_steady_load_average_of_tasks_that_no_sample_sees_is_a_note(report_of, load, row, cpus, is_told):
+    uptime = f" 11:02:40 up 3 days, 4:10,  1 user,  load average: {load}\n\n"
+    finding = only(report_of(uptime + vmstat([row] * 3), rules=[RULE], cpus=cpus))
+    assert bool(finding) == is_told
+    if finding:
+        assert (finding.severity, finding.confidence) == ("notice", "low")
+        assert "About 5 tasks sleep uninterruptibly" in finding.summary
+
+
 def test_reads_that_starve_behind_writes_are_said(report_of):
     rows = [{"b": 0, "bi": 90000, "bo": 200}] * 6 + [{"b": 6, "bi": 9000, "bo": 41000}] * 6
     finding = only(report_of(vmstat(rows), rules=[RULE]))
@@ -598,6 +620,32 @@ def listed(*states):
         for pid, state in enumerate(states)
     )
     return "\n" + TOP + "".join(rows)
+
+
+HALF_WAITED = "avg-cpu: %user %nice %system %iowait %steal %idle\n 0.31 0.00 0.12 48.77 0.00 50.80\n\n"
+WITH_TOTALS = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+
+
+def test_iowait_alone_counts_no_tasks_and_a_paste_of_iostat_is_asked_for_more_of_it(report_of):
+    finding = only(report_of(HALF_WAITED, rules=[RULE]))
+    assert finding.title == "CPUs are idle while tasks wait for I/O"
+    assert finding.confirm[0] == "iostat -xt 1 30"
+    recorded = "".join(f"13:{n}0:01 all 0.31 0.00 0.12 48.77 0.00 50.80\n" for n in range(1, 5))
+    recorded = f"13:00:01 CPU %user %nice %system %iowait %steal %idle\n{recorded}"
+    assert only(report_of(recorded, rules=[RULE])).confirm[0] == "sar -d -p"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("nvme0n1 7100.00 612352.00 2822144.00 612352 2822144", "of 483.7 kB (3,354 MB/s)."),
+        ("nvme0n1 7100.00 28400.00 0.00 28400 0", "of 4.0 kB."),
+    ],
+    ids=["large requests", "small ones"],
+)
+def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told):
+    report = report_of(HALF_WAITED + WITH_TOTALS + row + "\n", rules=[RULE])
+    assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
 
 
 def shares(iowait):

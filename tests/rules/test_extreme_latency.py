@@ -345,6 +345,25 @@ def test_stalls_that_a_mean_over_minutes_hides_are_work_that_stands_still(
     assert ("at another time 3 requests/s took 7 ms each" in finding.summary) == (severity == "critical")
 
 
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [("13:00:01", "meanwhile"), ("01:00:01", "in 3 samples of the CPUs, of other reports")],
+)
+def test_what_cpus_of_other_times_counted_is_told_as_such(report_of, header, told):
+    hour = header[:2]
+    text = "13:00:01 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    text += "".join(f"13:{n}0:01 sda 1.40 9.00 9.00 12.86 9.80 7000.00 97.00\n" for n in (1, 2, 3))
+    text += f"\n{header} CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"{hour}:{n}0:01 all 1.00 0.00 1.00 {86 + n}.00 0.00 {12 - n}.00\n" for n in (1, 2, 3))
+    said = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
+    assert f"iowait is 88 % and idle time 10 % (median) {told}" in said
+
+
+def test_cpus_without_iowait_add_nothing(report_of):
+    finding = only(report_of(iostat([{"sda": STUCK}] * 3, {"%user": 2.0, "%idle": 98.0}), rules=[RULE]))
+    assert not any("iowait" in item.text for item in finding.evidence)
+
+
 @pytest.mark.parametrize(("util", "is_told"), [(0.02, False), (0.0, False), (40.0, True)])
 def test_averages_of_a_device_that_was_hardly_ever_busy_tell_no_latency(report_of, util, is_told):
     """Its mean queue is that of all the time, and of bursts it was thousands."""

@@ -934,6 +934,36 @@ def test_a_sentence_says_what_was_measured(texts, state, says):
     assert says in report.headline
 
 
+SHARES = "avg-cpu: %user %nice %system %iowait %steal %idle\n 2.00 0.00 1.00 {} 0.00 {}\n\n"
+FEW_HEAD = "Device r/s w/s rkB/s wkB/s await r_await w_await aqu-sz %util\n"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "since_boot", "now", "says"),
+    [
+        (
+            12,
+            (0.14, 96.86),
+            (0.00, 97.00),
+            "; nobody waits for I/O in 2 samples (iowait is 0, idle time 97 %).",
+        ),
+        (12, (0.00, 97.00), (0.00, 97.00), "0 % busy)."),
+        (12, (0.14, 96.86), (0.03, 96.97), "0 % busy)."),
+        (512, (0.14, 96.86), (0.00, 97.00), "0 % busy)."),
+        (12, (0.14, 96.86), (0.00, 37.00), "0 % busy)."),
+    ],
+    ids=["nobody", "a kernel that counts none", "somebody at times", "so many CPUs", "no idle time"],
+)
+def test_iowait_of_0_shows_that_nobody_waits_where_the_host_counts_it(cpus, since_boot, now, says):
+    text = banner(cpus=cpus) + SHARES.format(*since_boot)
+    text += FEW_HEAD + "vda 1.85 72.14 48.17 2318.85 4.16 0.49 4.25 0.31 1.78\n\n"
+    text += (SHARES.format(*now) + FEW_HEAD + "vda 0.00 8.00 0.00 88.00 0.00 0.00 0.00 0.00 0.00\n\n") * 2
+    report = report_of(text)
+    assert report.verdict.state == "unknown"
+    what = "(2 of 2 samples: 8 writes/s of 11.0 kB, 0 in flight, 0.00 ms each as printed, 0 % busy)"
+    assert f"next to nothing was asked of vda {what}{says.removeprefix('0 % busy)')}" in report.headline
+
+
 def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_one():
     plain = "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
     text = iostat([{"sda": CALM}] * 3) + plain + "sdb 8.00 0.00 60.00 0 60\n"
@@ -1248,6 +1278,24 @@ def test_iowait_of_a_calm_average_is_that_of_less_than_a_task(cpus, is_calm):
     row = "sda 3.41 60.37 2.10 17.70 9.37 99.13 1.20 10.58 0.02 7.13\n"
     text = LINUX.replace("(8 CPU)", f"({cpus} CPU)") + cpu + OLD_X + row
     assert ("on average nothing is slow" in report_of(text).headline) is is_calm
+
+
+@pytest.mark.parametrize(
+    ("iowait", "reads", "wait", "is_told"),
+    [
+        ("0.06", "0.02 0.90 3.01", "23.10", True),
+        ("1.60", "0.02 0.90 3.01", "23.10", False),
+        ("0.00", "0.02 0.90 3.01", "23.10", False),
+        ("0.06", "9.20 90.0 13.01", "23.10", False),
+        ("0.06", "0.02 0.90 3.01", "640.0", False),
+    ],
+    ids=["nobody", "somebody", "a host that counts none", "readers wait", "writes that no device explains"],
+)
+def test_averages_of_late_writes_that_nobody_waits_for_say_so(iowait, reads, wait, is_told):
+    cpu = f"avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {iowait} 0.00 91.00\n\n"
+    row = f"sda {reads} 45.00 6.20 44.30 {wait} 7.15 0.14 0.31\n"
+    said = report_of(LINUX + cpu + OLD_X + row).headline
+    assert ("on average nobody waits for I/O (sda: 6.20 writes/s" in said) is is_told
 
 
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])

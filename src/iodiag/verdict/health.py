@@ -669,8 +669,10 @@ def mean_blocked_tasks(view: View) -> float:
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in any sample, or hardly any in several; else empty."""
     queue, cpu, tasks = view.samples("queue"), view.cpu_all, mean_blocked_tasks(view)
-    if queue is None or cpu is None or "cpu" in view.average_only:
+    if cpu is None or "cpu" in view.average_only:
         return ""
+    if queue is None:
+        return _nobody_by_iowait(view)
     # time that was idle waited for nothing, where the tool counts no iowait
     iowait = np.where(np.isnan(waited := cpu.floats("iowait_pct")), 100 - cpu.floats("idle_pct"), waited)
     is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
@@ -680,6 +682,26 @@ def nobody_waits(view: View) -> str:
         return ""
     few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
     return say(few + " in {count} samples", {"count": min(len(queue), len(cpu))})
+
+
+def _nobody_by_iowait(view: View) -> str:
+    """That idle CPUs count nobody who waits, of a host that counted some since boot; else empty.
+
+    What rounds to nothing on so few CPUs is next to no task.
+    """
+    cpu, old = view.cpu_all, view.since_boot.get("cpu")
+    if cpu is None:
+        return ""
+    is_counted = old is not None and bool((old.floats("iowait_pct") > 0).any())
+    is_fine = (view.cpus or math.inf) * ROUNDED_PCT / 100 < NO_TASK
+    values: Values = {"count": len(cpu), "idle": (idle := weighted.mean(cpu, "idle_pct", "cpu"))}
+    if not (is_counted and is_fine and idle > SPARE_PCT and (cpu.floats("iowait_pct") == 0).all()):
+        return ""
+    return say("nobody waits for I/O in {count} samples (iowait is 0, idle time {idle:.0f} %)", values)
+
+
+ROUNDED_PCT, NO_TASK = 0.005, 0.01
+"""iowait that is printed as 0.00, and tasks that wait on average which are none."""
 
 
 def _is_calm_on_average(view: View) -> bool:

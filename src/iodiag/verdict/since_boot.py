@@ -122,6 +122,29 @@ def is_calm_on_average(view: View) -> bool:
     return bool(told)
 
 
+def did_nobody_wait(view: View) -> bool:
+    """Whether next to no task waited for I/O on average since boot, by the CPUs and by the reads in flight.
+
+    On a host with idle time, which counts who waits: writes that somebody waits for are in its iowait.
+    """
+    shares = cpu_shares(view.cpu_all)
+    if shares is None or not view.cpus or shares.idle <= _SPARE_PCT or shares.iowait <= 0:
+        return False
+    devices = without_parts(view.devices)
+    if any(is_past_sane(one, state) for one in devices for state in states(one)):
+        return False
+    reads = sum(_reads_in_flight(one) for one in devices)
+    return shares.iowait / 100 * view.cpus < _LITTLE and reads < _LITTLE
+
+
+def _reads_in_flight(series: DeviceSeries) -> float:
+    """Reads per second times their latency, or that of all where no column has theirs; NaN unknown."""
+    rows = series.samples
+    column = "read_await_ms" if rows.has("read_await_ms") else "latency_ms"
+    rate = weighted.mean(rows, "reads_per_s")
+    return rate * weighted.mean(rows, column) / 1000 if rate > 0 else 0 * rate
+
+
 def is_past_sane(series: DeviceSeries, state: State) -> bool:
     """Whether requests of either direction took longer on average than one of any healthy device does."""
     for way in ("", "read", "write"):
@@ -134,7 +157,11 @@ def is_past_sane(series: DeviceSeries, state: State) -> bool:
 
 _CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S, _LITTLE = 5.0, 10, 0.5, 10.0, 0.05
 """Iowait in % of so many CPUs at the most (half a task), the busy share of a device, and its requests per
-second up to which averages are calm; and requests in flight, and busy share, that are next to none."""
+second up to which averages are calm; and requests in flight, tasks that wait, and busy share, that are next
+to none."""
+
+_SPARE_PCT = 50.0
+"""Idle time from which iowait counts all who wait."""
 
 
 def hours_since_boot(views: Sequence[View]) -> str:

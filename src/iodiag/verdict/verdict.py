@@ -40,6 +40,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
@@ -77,6 +78,7 @@ from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     between_reports,
     busier_since_boot,
+    did_nobody_wait,
     hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
@@ -589,10 +591,12 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
 
 
 def _calm_on_average(averaged: Sequence[View], said: str) -> str:
-    """That nothing was slow on average since boot, beside what is `said` of it; empty where something was."""
-    if not averaged or not all(map(is_calm_on_average, averaged)):
+    """That nothing was slow, or nobody waited, on average since boot, with what is `said`; else empty."""
+    is_calm = all(map(is_calm_on_average, averaged))
+    if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
-    return f": on average{hours_since_boot(averaged)} {_NOT_SLOW}{said}; a moment they cannot show"
+    calm = _NOT_SLOW if is_calm else "nobody waits for I/O"
+    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
 
 
 _NOT_SLOW = "nothing is slow"
@@ -776,7 +780,8 @@ def _calm_clause(views: Sequence[View]) -> str:
     if not left and few and all(_busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: _busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
-        return say("next to nothing was asked of {name} ({what})", said)
+        said["then"] = f"; {nobody_waits(views[0])}" if all(map(nobody_waits, views)) else ""
+        return say("next to nothing was asked of {name} ({what}){then}", said)
     if left:
         series = max((series for _, series in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
@@ -918,7 +923,7 @@ def _why_unknown(views: Sequence[View]) -> str:
         values: Values = {"names": names, "beside": beside}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
-        untimed = "; the kernel does not time it" if first.is_untimed else ""
+        untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)

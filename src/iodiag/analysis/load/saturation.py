@@ -422,7 +422,7 @@ BURST = 8.0
 """Requests in flight whenever a device is busy, from which they come in bursts."""
 
 
-UNTIMED = "the kernel records neither latency nor busy time for it"
+UNTIMED = "its latency and busy time are printed as 0: not recorded, or less than the last digit"
 
 
 def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:

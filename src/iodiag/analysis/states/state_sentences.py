@@ -10,6 +10,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
 from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import View
 from iodiag.model.report import StateSummary
 from iodiag.table.table import Table
@@ -128,6 +129,8 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
         text += ", {latency:ms} each"
         if (await_ms := replaced_ms(state.rows)) >= 0:
             text, values["printed"] = text + " (await is printed as {printed:ms})", await_ms
+    elif _is_printed_as_0(state) and not is_untimed(state):
+        text += ", 0.00 ms each as printed"
     return text + busy, values
 
 
@@ -182,7 +185,12 @@ def _one_shown(state: State) -> tuple[str, Values] | None:
 
 
 def is_untimed(state: State) -> bool:
-    """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
+    """Whether its times are printed as 0 though it did requests, and it is of those that may measure none."""
+    return _is_printed_as_0(state) and not is_physical(state.device)
+
+
+def _is_printed_as_0(state: State) -> bool:
+    """Whether the times of its requests are printed as 0: those of a disk may be less than the last digit."""
     is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
     return bool(is_nothing and state.rate > 0)
 

@@ -216,10 +216,7 @@ _OF_LIMITS = (
     "is none, it is the layer.",
 )
 _LIMIT_BELOW = "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them"
-_LIMITS_SET = (
-    "grep -r . /sys/fs/cgroup --include=io.max",
-    "grep -rs . /sys/fs/cgroup/blkio --include='blkio.throttle.*_device'",
-)
+_LIMITS_SET = ("grep -rs . /sys/fs/cgroup --include=io.max --include='blkio.throttle.*_device'",)
 
 
 _SUMMARY = (

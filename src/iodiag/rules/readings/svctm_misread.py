@@ -43,7 +43,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif case is None and _overlaps(series):
             yield RULE.undetermined(_OVERLAPS, series.name)
         elif case is None and series.is_untimed:
-            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
+            reason = "its svctm and latency are printed as 0.00: not recorded, or less than the last digit"
             yield RULE.undetermined(reason, series.name)
         elif case is None:
             yield RULE.clear("requests do not overlap: svctm misleads little", series.name)

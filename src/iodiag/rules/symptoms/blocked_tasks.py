@@ -5,15 +5,16 @@ are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crow
 average; so is a run of five samples in the midst of calm ones in which writes are flushed and reads all but
 stop, where no disk is shown. A load average that exceeds the runnable and the blocked tasks by ten, and by as
 many as there are CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O
-that is counted. Without that column: a load average that exceeds the runnable tasks by as many as there are
-CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and nothing counts tasks:
-three and more of them in state D, flushers left out, and whether the disks have anything to do. A crowd that
-stays as large while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown:
-half of the time and more spent in iowait and none of it idle in nearly every sample, and what is read and
-written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to
-wait; a cost where it lasts and the host works for half as long at most. One task or two, in half of the
-samples and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time
-left.
+that is counted. So may three and more by uptime that do not fall from five minutes to one, while no task runs
+or is blocked and CPUs are idle. Without that column: a load average that exceeds the runnable tasks by as
+many as there are CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and
+nothing counts tasks: three and more of them in state D, flushers left out, and whether the disks have
+anything to do. A crowd that stays as large while what is moved falls to a tenth is work that comes to a
+stand. Where no disk is shown: half of the time and more spent in iowait and none of it idle in nearly every
+sample, and what is read and written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more,
+for which some task has to wait; a cost where it lasts and the host works for half as long at most. One task
+or two, in half of the samples and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where
+these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -57,7 +58,7 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import blocked, by_device, load_average, rows_at
+from iodiag.analysis.host.who_waits import NOBODY, blocked, by_device, load_average, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -83,7 +84,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if queue is None:
         yield _of_listing(view, limits) or _of_cpus_alone(view, limits)
         return
-    if (uncounted := _uncounted(view, queue, limits)) is not None:
+    if (uncounted := _uncounted(view, queue, limits) or _asleep(view, queue, limits)) is not None:
         yield uncounted
         return
     is_direct = view.has("queue", "blocked")
@@ -121,6 +122,8 @@ def _is_moment(rows: Table, samples: int, limits: Limits) -> bool:
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
 
 
+_UNCOUNTED = "Tasks sleep uninterruptibly, for no I/O that is counted"
+
 MOST_UNCOUNTED = 4.0
 """Times the tasks that are counted as blocked from which those that are not are the trouble."""
 
@@ -153,12 +156,47 @@ def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
     return RULE.finding(
         severity="warning" if means["waiting"] >= crowd(view) else "notice",
         confidence="medium",
-        title="Tasks sleep uninterruptibly, for no I/O that is counted",
+        title=_UNCOUNTED,
         **time_fields(rows, of_host=True),
         summary=say(f"{told}driver or NFS may hold them; {text}.", values),
         evidence=(cite(rows, text, values, worst="load_1m"),),
         refutes=("tasks that wake together for moments, or run in other containers",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+    )
+
+
+def _asleep(view: View, queue: Table, limits: Limits) -> Finding | None:
+    """Whether a load average that does not fall counts tasks of which no sample sees any run or wait.
+
+    After tasks that ran until just before, that of a minute soon falls below that of five.
+    """
+    facts, cpu = view.facts_of("uptime"), None if "cpu" in view.average_only else view.cpu_all
+    if not facts or cpu is None or not view.has("queue", "blocked") or "queue" in view.average_only:
+        return None
+    now, before = (facts[-1].number(f"load_{name}") for name in ("one", "five"))
+    seen = sum(weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
+    idle = weighted.mean(cpu, "idle_pct", "cpu")
+    at_work = (100 - idle) / 100 * (view.cpus or 1)
+    is_steady = now >= before >= limits.tasks
+    if not (is_steady and max(seen, at_work) <= NOBODY and idle >= limits.unused):
+        return None
+    values: Values = {"now": now, "before": before, "seen": seen, "idle": idle, "tasks": round(before)}
+    text = "{seen:g} tasks run or are blocked and the CPUs are {idle:.0f} % idle"
+    load = "the load average is {now} and was {before} over five minutes"
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        title=_UNCOUNTED,
+        **time_fields(queue, of_host=True),
+        summary=say(
+            "About {tasks:g} tasks sleep uninterruptibly and do no work, as some kernel threads do all the "
+            f"time: {load}, while {text}.",
+            values,
+        ),
+        evidence=(cite_fact(facts[-1]), cite(queue, text, values, worst="run_queue")),
+        refutes=("tasks that ran until seconds before the samples, or wake together for moments",),
+        cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
+        remedy=("See what the tasks in state D wait in: a load average of kernel threads is no load.",),
     )
 
 
@@ -356,12 +394,14 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often, did = in_samples(len(cpu)), [busiest] if busiest else list(_untimed(view, rows))
+    is_clocked = bool(np.isfinite(rows.floats("interval_s")).any())  # as what sadc records
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted = load_average(view)
     then += f"; {counted.text}" if counted else ""
     return RULE.finding(
         severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
         confidence="medium",
+        title="CPUs are idle while tasks wait for I/O",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
         evidence=(
@@ -372,11 +412,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
         remedy=(
             "See how long requests take: iostat -xt 1 30."
-            if did
+            if did or not is_clocked
             else "See which device it was (sar -d -p, if sadc recorded it); now, iostat -xt 1 30.",
             _IN,
         ),
-        confirm=_CONFIRM[::-1] if counted else _confirm(did),
+        confirm=_CONFIRM[::-1] if counted else _confirm(did) if did or is_clocked else _CONFIRM,
     )
 
 
@@ -443,12 +483,14 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
     values["spread"] = 100 * float(rates.std() / rates.mean())
     text = "{who} complete{s} {rate} requests/s".replace("{s}", "s" if of_each else "")
     text += " of {size:.1f} kB" if float(values["size"]) > 0 else ""
+    low, high = float(kb.min()), float(kb.max())
+    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
+    if float(values["size"]) >= WHOLE_KB and not is_even:
+        text, values["kb"] = text + " ({kb:kb})", float(np.sum(kb * lengths) / lengths.sum())
     if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
         for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):
             text, values = f"{text} ({near.text})", values | dict(near.values)
-    low, high = float(kb.min()), float(kb.max())
-    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
     if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
         text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
         values |= {"low": low, "high": high}
@@ -853,6 +895,9 @@ RULE = Rule(
         ),
         "uncounted": Threshold(
             10, "tasks", "in the load average beyond all that are counted", "judgement: no rounding"
+        ),
+        "unused": Threshold(
+            95, "%", "idle time beside a load average of tasks that sleep", "judgement: no load"
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),

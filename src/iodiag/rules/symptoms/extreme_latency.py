@@ -378,7 +378,7 @@ def _finding(
             values | {"kind": virtual_kind(series)},
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
-        evidence=(*_evidence(rows, values), *reported(view, named)),
+        evidence=(*_evidence(rows, values), *_of_cpus(view, rows), *reported(view, named)),
         confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
         refutes=(_SPUN_DOWN if _may_spin(series) else "a machine that was paused just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
@@ -564,6 +564,19 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
         per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)
         text = "{util:.0f} % busy for {rate} requests/s: {per_request:.0f} ms of busy time for each"
         yield cite(rows, text, {"util": util, "rate": rate, "per_request": per_request}, worst="util_pct")
+
+
+def _of_cpus(view: View, rows: Table) -> Iterator[Evidence]:
+    """That idle CPUs count who waits meanwhile, or at other times where no report has both."""
+    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    if cpu is None or not median(cpu.floats("iowait_pct")) >= IOWAIT_PCT:
+        return
+    values: Values = {name: median(cpu.floats(f"{name}_pct")) for name in ("iowait", "idle")}
+    when = (
+        "meanwhile" if same_reports(cpu, rows).any() else "in {count} samples of the CPUs, of other reports"
+    )
+    text = "iowait is {iowait:.0f} % and idle time {idle:.0f} % (median) " + when
+    yield cite(cpu, text, values | {"count": len(cpu)})
 
 
 RULE = Rule(
