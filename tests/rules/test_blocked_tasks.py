@@ -857,3 +857,21 @@ def test_a_flat_rate_that_several_wait_for_is_all_that_the_disk_takes(report_of)
     assert "takes no more" in only(report_of(vmstat(rows), rules=[RULE])).summary
     alone = [row | {"b": 1} for row in rows]
     assert "takes no more" not in only(report_of(vmstat(alone), rules=[RULE])).summary
+
+
+def test_the_disks_are_asked_for_first_where_nothing_shows_what_is_moved(report_of):
+    head = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+    bare = only(
+        report_of((head + "           1.00    0.00    3.00   96.00    0.00    0.00\n\n") * 6, rules=[RULE])
+    )
+    assert bare.confirm[0] == "iostat -xt 1 30"
+    still = {"b": 9, "us": 1, "sy": 3, "wa": 96, "bi": 0, "bo": 0}
+    held = only(report_of(vmstat([still] * 6), rules=[RULE]))
+    assert held.confirm[0].startswith("ps "), "nothing moves: a lock or NFS may hold them"
+
+
+@pytest.mark.parametrize(("others", "is_told"), [(1, True), (0, False)])
+def test_tasks_that_wait_in_other_samples_are_counted_beside_a_moment_of_more(report_of, others, is_told):
+    rows = [{"b": others, "wa": 2}] * 12 + [{"b": 3, "wa": 2}]
+    (outcome,) = [o for o in report_of(vmstat(rows), rules=[RULE]).outcomes if o.rule == RULE]
+    assert ("and at least one in 13" in outcome.reason) == is_told

@@ -248,6 +248,30 @@ def test_a_hang_with_a_disk_that_may_hold_it_has_no_place(report_of, sample, con
     assert not any(f.severity == "critical" for f in report.findings)
 
 
+LISTED = (
+    "$ cat /sys/block/sd*/inflight\n" + "       0        0\n" * 3 + "\n/sys/block/md127\n       0      52\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("listed", "sure"),
+    [
+        (LISTED, "high"),
+        (LISTED.replace("52", "0"), "medium"),  # the array holds none either
+        (LISTED.replace(" 0\n", " 7\n", 1), None),  # a disk may be the one that hangs
+        (LISTED.replace("sd*", "vd*"), "medium"),  # of other disks
+        (LISTED.replace("md127", "md3"), "medium"),
+        ("", "medium"),
+    ],
+)
+def test_what_is_in_flight_proves_where_a_stack_hangs(report_of, listed, sure):
+    sample = {"dm-0": HELD, "md127": HELD, **DISKS}
+    first = report_of(iostat([sample]), *[listed] * bool(listed), rules=[RULE]).findings[0]
+    assert (first.confidence if IN_THE_STACK in first.summary else None) == sure
+    assert any("md127 held 0 reads and 52 writes" in item.text for item in first.evidence) == (sure == "high")
+    assert any("/inflight" in text for text in first.refutes) == (sure == "medium")
+
+
 @pytest.mark.parametrize("samples", [[{"dm-0": HELD, "md127": HELD, **DISKS}], [{"sda": HELD}] * 20])
 def test_a_queue_of_none_without_completions_is_not_told(report_of, samples):
     report = report_of(iostat(samples))

@@ -28,7 +28,10 @@ def told(report):
         ([MOVES] * 5 + [STILL] * 8, [("critical", "high")]),
         ([MOVES] * 4 + [STILL] * 8 + [MOVES] * 4, [("warning", "high")]),
         ([MOVES] * 4 + [STILL] * 6 + [MOVES] * 4 + [STILL], [("warning", "high")]),
-        ([MOVES] * 5 + [STILL] * 2, ["clear"]),
+        ([MOVES] * 5 + [STILL] * 2, ["undetermined"]),
+        ([MOVES] * 5 + [STILL], ["clear"]),
+        ([MOVES] * 5 + [{"us": 3}] * 2, ["clear"]),
+        ([{"bo": 500, "b": 2, "wa": 40}] * 5 + [STILL | {"b": 2, "wa": 45}] * 2, ["undetermined"]),
         ([MOVES] * 5 + [{"us": 3}] * 8, ["clear"]),  # the load ended, and nobody waits
         ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
         ([MOVES | {"b": 1, "wa": 40}] * 5 + [STILL | {"wa": 40}] * 8, [("warning", "medium")]),
@@ -46,7 +49,10 @@ def told(report):
         "now",
         "over",
         "over, and one more",
+        "two samples, too few to tell",
         "a pause",
+        "ended just now",
+        "a trickle, and then nothing",
         "ended",
         "always blocked",
         "always blocked, by iowait for I/O",

@@ -54,6 +54,24 @@ def test_where_only_the_mean_is_printed_it_bounds_both(report_of):
     assert "reads take at most 8.20 ms" in report.outcomes[0].reason
 
 
+@pytest.mark.parametrize("is_split", [True, False])
+def test_latencies_of_samples_with_one_direction_are_not_those_of_all(report_of, is_split):
+    names = "rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await" + " r_await w_await" * is_split
+    head = f"Device: {names} svctm %util\n"
+
+    def row(reads, writes, await_ms, *each):
+        depth, size = (reads + writes) * await_ms / 1000, 64.0
+        numbers = (0, 0, reads, writes, 64 * reads, 64 * writes, size, depth, await_ms)
+        cells = (*numbers, *each * is_split, 2.0, 60.0)
+        return head + "sda " + " ".join(f"{cell:.2f}" for cell in cells) + "\n"
+
+    reads, writes = row(100, 0, 4.0, 4.0, 0.0), row(0, 100, 44.0, 0.0, 44.0)
+    both = row(260, 64, 51.0, 60.0, 14.4)
+    report = report_of("\n".join([reads, writes, both] * 3), rules=[RULE])
+    told = " ".join([*(o.reason for o in report.outcomes), *(f.summary for f in report.findings)])
+    assert ("only the mean" in told) != is_split
+
+
 @pytest.mark.parametrize(
     ("writes", "reason"), [(1.0, "are of one direction"), (60.0, "neither direction takes 3 times as long")]
 )

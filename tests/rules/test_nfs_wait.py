@@ -122,6 +122,7 @@ def test_what_does_not_show_it(report_of, samples, status):
     if status is not None:
         (outcome,) = [o for o in report.outcomes if o.rule == RULE]
         assert outcome.status == status
+        assert ("too few to judge" in outcome.reason) == (samples[0][0] < 1)
 
 
 def test_one_odd_sample_among_many_is_a_notice(report_of):

@@ -138,6 +138,17 @@ def test_an_array_that_was_not_captured_counts_only_where_mdstat_says_what_runs(
     assert {o.status for o in report.outcomes} == {"undetermined"}
 
 
+FIO = "Disk stats (read/write):\n    md0: ios=0/9, merge=0/0, util=0.00%, aggrios=2/7, aggrutil=1%\n"
+
+
+@pytest.mark.parametrize("disks", [DISKS, ("sde", "sdf")])
+def test_members_that_fio_states_are_not_called_inferred_though_their_level_is_not_known(report_of, disks):
+    stated = FIO + "".join(f"  {name}: ios=2/7, merge=0/0, util=1.00%\n" for name in disks)
+    found = findings(report_of(run(IDLE, BUSY), stated, rules=[RULE]))
+    assert [f.devices for f in found] == [("md0", *DISKS)] * (disks == DISKS)
+    assert not any("nothing states" in e.text for f in found for e in f.evidence)
+
+
 def test_disks_that_read_alike_beside_an_idle_array_suggest_it(report_of):
     (finding,) = findings(report_of(run(IDLE, BUSY), rules=[RULE]))
     assert finding.confidence == "medium"

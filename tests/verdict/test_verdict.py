@@ -1605,19 +1605,46 @@ def test_what_is_late_on_any_class_is_open_though_it_is_said_to_be_idle(latency,
     assert ("far longer than on any class" in report.headline) == (told[0] == "open")
 
 
+@pytest.mark.parametrize(
+    ("merged", "size", "floods", "is_told"),
+    [(600.0, 41.5, 1, True), (600.0, 100.0, 1, False), (60.0, 7.75, 1, False), (600.0, 41.5, 5, False)],
+    ids=["pages", "larger pieces", "few of them", "most of the time"],
+)
+def test_a_flush_of_pages_beside_reads_is_told(merged, size, floods, is_told):
+    head = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    calm = head + "sda 0 0 60.00 0 6000.00 0 200.00 0.12 2.00 2.00 12.00\n"
+    mean = (260 * 130 + 64 * size) / 324 * 2
+    written = f"260.00 64.00 33800.00 {64 * size:.2f} {mean:.2f}"
+    flood = head + f"sda 16.00 {merged:.2f} {written} 16.85 52.00 2.70 88.00\n"
+    headline = report_of("\n".join([flood] * floods + [calm] * 4), rules=["svctm-misread"]).headline
+    assert ("meanwhile memory is written back in a burst (10 pages of 4.0 kB" in headline) == is_told
+
+
 def test_a_class_that_seeks_is_no_measure_of_many_small_requests():
     row = load(3300, 1.55, size=15, reads=0, util=89.0)
     headline = report_of(iostat([{"sda": row}] * 4), rules=["svctm-misread"]).headline
     assert "alone such a request takes flash 1.57 ms" in headline
 
 
-@pytest.mark.parametrize(("reads", "is_told"), [(56000, True), (9000, False)])
-def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, is_told):
-    text = iostat([{"sdb": load(reads, 0.41, size=4, util=100.0)}])
+@pytest.mark.parametrize(
+    ("reads", "utils", "is_told"), [(56000, [100], True), (9000, [100, 99], True), (9000, [99, 94], False)]
+)
+def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, utils, is_told):
+    text = iostat([{"sdb": load(reads, 0.41, size=4, util=float(util))} for util in utils])
     report = report_of(text, lsblk(("sdb", False)))
     assert report.verdict.state == "healthy"
     assert ("whether there is room for more is not shown" in report.headline) == is_told
     assert ("pidstat -d 1" in report.to_markdown()) == is_told
+
+
+@pytest.mark.parametrize(("share", "is_told"), [("370.0", True), ("45.0", False)])
+def test_a_process_that_fills_cpus_is_told_beside_healthy_devices(share, is_told):
+    top = "  PID USER      PR  NI  VIRT  RES  SHR S %CPU %MEM    TIME+  COMMAND\n"
+    top += f" 3067 root      20   0 20.0g  18g 4296 S {share} 60.4   1084:54 served\n"
+    text = iostat([{"sdb": load(900, 0.2, size=4)}] * 3)
+    report = report_of(text, lsblk(("sdb", False)), top)
+    assert report.verdict.state == "healthy"
+    assert ("served uses 370 % of a CPU by top" in report.headline) == is_told
 
 
 def test_what_a_latency_is_held_against_is_told_and_asked_for():

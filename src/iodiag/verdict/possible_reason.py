@@ -8,7 +8,7 @@ from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
-from iodiag.analysis.load.queueing import kept_up_ms
+from iodiag.analysis.load.queueing import kept_up_ms, page_kb
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
@@ -65,6 +65,12 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         text += " of the time"
     elif _is_flushed_in_bursts(view, state):
         text = _IN_BURSTS
+    elif 2 * state.samples < len(series.samples) and (piece := page_kb(state.rows)) > 0:
+        values |= {"pages": merges + 1, "piece": piece}
+        text = (
+            ": meanwhile memory is written back in a burst ({pages:.0f} pages of {piece:.1f} kB merged into "
+        )
+        text += "each write)"
     elif beside := neighbour_clause(view, series, state):
         return f": {beside}"
     elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):

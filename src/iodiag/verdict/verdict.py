@@ -49,7 +49,6 @@ from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
     LEAST_MOMENTS,
-    LONG_QUEUE_DEPTH,
     MANY_SAMPLES,
     MOST_AT_ONCE,
     ONE_TASK,
@@ -492,9 +491,10 @@ def _is_slow(series: DeviceSeries, state: State) -> bool:
 
 
 def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
-    """Of healthy devices one that is never idle and serves many at once: whether more fits is not shown."""
-    lasting = ((one.name, state) for view in views for one in view.devices for state in lasting_states(one))
-    full = [one for one in lasting if one[1].util >= NEVER_IDLE and one[1].at_once >= LONG_QUEUE_DEPTH]
+    """Of healthy devices one that is never idle and serves several at once: more may not fit."""
+    used = [one for view in views for one in view.devices if (one.samples.floats("util") >= NEVER_IDLE).all()]
+    lasting = ((one.name, state) for one in used for state in lasting_states(one))
+    full = [one for one in lasting if one[1].at_once >= WAITING_DEPTH]
     if not full:
         return None
     name, state = max(full, key=lambda one: one[1].at_once)
@@ -529,6 +529,10 @@ def _healthy(views: Sequence[View]) -> str:
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
+    busy = [
+        fact for view in views for fact in view.facts_of("top-processes") if fact.number("cpu_pct") >= 100
+    ]
+    also += "".join(say("; {process} uses {cpu_pct:.0f} % of a CPU by top", fact.values) for fact in busy[:1])
     return f"{said}; the busiest is {name} ({what}){also}."
 
 

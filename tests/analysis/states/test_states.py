@@ -125,6 +125,13 @@ def test_bytes_tell_a_direction_that_has_no_part_in_the_requests_either():
     assert plain((110, 400, 10000)) == ["110 requests/s of 94.5 kB"]
 
 
+@pytest.mark.parametrize(("read_kb", "writes"), [(0, 20000), (100, 20000), (101, None), (5000, None)])
+def test_a_direction_of_few_bytes_leaves_the_other_nearly_all_requests(read_kb, writes):
+    text = f"$ iostat -y 1\n{PLAIN}sdc 20000.00 {read_kb:.2f} 80000.00 0 0\n\n"
+    (found,) = view_of(text).series("sdc").samples.floats("writes_per_s")
+    assert (None if math.isnan(found) else found) == writes
+
+
 def test_a_few_requests_are_one_state_whatever_their_latency():
     few = [load(1, latency, size=4, reads=0) for latency in (0.1, 1.0, 10.0, 90.0)]
     assert sorted(kinds([*[WRITES] * 5, *few])) == [("writes", 4), ("writes", 5)]
@@ -290,3 +297,33 @@ def test_a_state_does_not_mix_runs_of_other_requests(size, counts):
     runs = [iostat([{"sda": load(36, 27.8, size=own, reads=0)}] * n) for own, n in ((33, 4), (size, 3))]
     series = view_of(f"First run:\n{runs[0]}\nSecond run:\n{runs[1]}").series("sda")
     assert [state.samples for state in states(series)] == counts
+
+
+MEANS = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("writes", "write_kb", "expected"),
+    [
+        (
+            4000,
+            96,
+            "16,000 reads/s of 1.5 kB; 4,000 writes/s of 96.0 kB; in all 5 in flight while busy, 0.25 ms "
+            "each on average, 100 % busy",
+        ),
+        (
+            400,
+            96,
+            "19,600 reads/s of 1.5 kB, 0.25 ms each; 400 writes/s of 96.0 kB; in all 5 in flight while "
+            "busy, 100 % busy",
+        ),
+        (4000, 2, "20,000 requests/s of 1.6 kB, 5 in flight while busy, 0.25 ms each, 100 % busy"),
+    ],
+    ids=["of other sizes", "nearly all reads", "alike"],
+)
+def test_requests_of_two_sizes_are_told_apart_without_a_latency_for_each(writes, write_kb, expected):
+    reads = 20000 - writes
+    size = (3 * reads + 2 * writes * write_kb) / 20000
+    row = f"xvdb 0 0 {reads} {writes} {3 * reads} {2 * writes * write_kb} {size:.2f} 5.00 0.25 0.05 100.00"
+    (state,) = states(view_of(f"{MEANS}{row}\n\n").series("xvdb"))
+    assert text_of(state, 1) == expected

@@ -48,6 +48,7 @@ def test_normal_output():
         "rw": "randread",
         "block_size_kb": 4,
         "iodepth": 64,
+        "ioengine": "libaio",
         "jobs": 1,
         "direction": "read",
         "iops": 12500,
@@ -168,3 +169,27 @@ def test_json_of_2x_counts_in_microseconds():
 )
 def test_broken_output_is_not_read(text):
     assert blocks_of(FORMAT, text) == []
+
+
+DISKS = """\
+Disk stats (read/write):
+    md6: ios=0/5000, merge=0/0, ticks=0/0, in_queue=0, util=0.00%, aggrios=1003/4006, aggrmerge=0/0, aggrticks=3/4, aggrin_queue=7, aggrutil=42.63%
+  sda: ios=1000/4000, merge=0/0, ticks=3/4, in_queue=7, util=42.63%
+  sdb: ios=1001/4005, merge=0/0, ticks=3/4, in_queue=7, util=26.11%
+  sdc: ios=1009/4015, merge=0/0, ticks=3/4, in_queue=7, util=42.14%
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        (DISKS, ("sda", "sdb", "sdc")),
+        (DISKS[: DISKS.index("  sdc")], None),  # the rest is cut off
+        (DISKS.replace("md6", "dm-6"), None),  # a volume may be of a part of its disks alone
+    ],
+)
+def test_the_disks_of_an_array_are_known_without_the_jobs(text, members):
+    found = [device for block in blocks_of(FORMAT, text) for device in block.devices]
+    assert [device.members for device in found] == [members] * bool(members)
+    with_jobs = blocks_of(FORMAT, NORMAL[: NORMAL.index("Disk stats")] + text)
+    assert [device.members for block in with_jobs for device in block.devices] == [members] * bool(members)

@@ -138,19 +138,25 @@ def _per_leg(array: Array, column: str) -> Floats:
 
 
 def suspected(view: View) -> Array | None:
-    """The only md array whose members nothing tells, on the only disks that read alike while it idles.
+    """The only md array whose level nothing tells, on the only disks that read alike while it idles.
 
     Three disks and more that read within a hundredth of each other, second by second, are read by one
     who knows all of them.
     """
-    idle = [s for s in view.devices if is_md(s.name) and not (s.device and s.device.members)]
-    claimed = {leg.name for array in arrays(view) for leg in array.legs}
+    known = [array for array in arrays(view) if array.has_peers]
+    idle = [s for s in view.devices if is_md(s.name) and s.name not in [array.name for array in known]]
+    claimed = {leg.name for array in known for leg in array.legs}
     disks = [s for s in view.devices if is_physical(s.name) and s.name not in claimed]
     groups = [group for group in equal_rates(disks) if len(group) >= 3]
     if len(idle) != 1 or len(groups) != 1:
         return None
     names = tuple(series.name for series in groups[0])
     why = f"inferred: {', '.join(names)} read alike while {idle[0].name}, the only array, idles"
+    device = idle[0].device
+    if device is not None and device.members:
+        if {*device.members} != {*names}:
+            return None
+        why = device.provenance["members"]
     array = array_of(view, Device(idle[0].name, members=names, provenance={"members": why}))
     if array is None or not len(array.rows):
         return None

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.load.stalls import bridged
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.quantiles import low_and_high
 from iodiag.analysis.measure.time_per_kb import APART, ONE_WAY, in_flight
@@ -52,6 +53,22 @@ SLOWER_THAN_ALONE = 0.8
 
 Direction = Literal["reads", "writes", "mixed requests"]
 WAYS: tuple[Direction, Direction] = ("reads", "writes")
+
+
+def page_kb(rows: Table) -> float:
+    """The mean piece, in kB, that writes were merged of, where many pages made each of them; else NaN.
+
+    The page cache hands them in so. A program that writes past it has requests of its own size, which hardly
+    merge.
+    """
+    kb, writes, merges = (weighted.mean(rows, f"write{of}_per_s") for of in ("_kb", "s", "_merges"))
+    piece = kb / (writes + merges) if writes + merges > 0 else math.nan
+    is_of_pages = merges >= _MERGED_TIMES * writes and abs(piece / _PAGE_KB - 1) <= _PAGE_SPREAD
+    return piece if is_of_pages else math.nan
+
+
+_PAGE_KB, _PAGE_SPREAD, _MERGED_TIMES = 4.0, 0.05, 9.0
+"""A page, how far the mean piece is from it, and merges for each write that make many of them one request."""
 
 
 class DirectionLoad(NamedTuple):

@@ -973,8 +973,8 @@ def _unknown(load: JudgedLevel) -> str:
     if load.basis == "measured":
         return "its latency is near that of one request alone, but no deeper queue was seen"
     return (
-        "the latency without load is not known: no sample has about one request of this kind in flight; a "
-        "capture at low load, or lsblk and the disks below, would settle it"
+        "the latency without load is not known: no or too few samples have about one request of this kind in "
+        "flight; a capture at low load, or lsblk and the disks below, would settle it"
     )
 
 

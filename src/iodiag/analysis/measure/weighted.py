@@ -79,6 +79,20 @@ def _weights(rows: Table, column: str) -> tuple[Floats, float]:
     return weights, float(weights.sum())
 
 
+def is_timed(rows: Table, way: str) -> bool:
+    """Whether nearly all requests of a direction have a latency of their own.
+
+    Where only the mean of both is printed, it is that of one direction in samples without the other: these
+    say nothing of those with both.
+    """
+    done, timed = rows.floats(f"{way}s_per_s"), np.isfinite(rows.floats(f"{way}_await_ms"))
+    return bool(timed.any() and np.nansum(done * timed) >= _NEARLY_ALL * np.nansum(done))
+
+
+_NEARLY_ALL = 0.9
+"""Share of the requests whose mean is that of them all (judgement)."""
+
+
 @cached
 def extent(rows: Table, column: str) -> dict[str, float] | None:
     """Median, p95 and maximum of a column's samples, as they are; None where none is known."""

@@ -116,8 +116,11 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
     else:
         in_flight = ""
     if state.kind == "reads and writes" and (ways := _ways(state)):
-        text = often + "; ".join(text for text, _ in ways) + in_flight.replace(", ", "; in all ") + busy
-        return text, values | ways[0][1] | ways[1][1]
+        values |= ways[0][1] | ways[1][1]
+        text = often + "; ".join(text for text, _ in ways) + in_flight.replace(", ", "; in all ")
+        if all(math.isnan(float(values[f"{way}_latency"])) for way in DIRECTIONS) and state.latency_ms > 0:
+            text += ", {latency:ms} each on average"
+        return text + busy, values
     if math.isnan(state.rate) and (way := _one_shown(state)):
         return often + way[0] + busy, values | way[1]
     what = "requests" if state.kind == "reads and writes" else state.kind
@@ -159,11 +162,16 @@ def _ways(state: State) -> list[tuple[str, Values]]:
     for way in DIRECTIONS:
         rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
         size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
-        if not (rate > 0 and latency > 0 and size > 0):
+        if not (rate > 0 and size > 0):
             return []
-        found.append((rate * latency, way, latency, size, rate))
+        is_timed = latency > 0 and weighted.is_timed(state.rows, way)
+        found.append(
+            (rate * latency if is_timed else rate, way, latency if is_timed else math.nan, size, rate)
+        )
     (_, _, *one), (_, _, *other) = found
-    if max(max(a, b) / min(a, b) for a, b in zip(one[:2], other[:2], strict=True)) < APART:
+    # where only the mean of both is printed, their sizes alone tell
+    pairs = [*zip(one[:2], other[:2], strict=True)][any(math.isnan(each[2]) for each in found) :]
+    if max(max(pair) / min(pair) for pair in pairs) < APART:
         return []
     return [
         (

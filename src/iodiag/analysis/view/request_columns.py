@@ -225,7 +225,8 @@ of the least), that a third is off."""
 def _directions(disk: Table) -> Columns:
     """Requests of either direction; with bytes in one alone, all requests are of that direction.
 
-    Without any request and any byte there is none of either.
+    So they are where the other one has too few bytes for a hundredth of the requests: each has a sector and
+    more. Without any request and any byte there is none of either.
     """
     columns: Columns = {}
     ios = disk.floats("ios_per_s")
@@ -234,11 +235,15 @@ def _directions(disk: Table) -> Columns:
         name = f"{own}s_per_s"
         if _is_partly_unknown(disk, name):
             discards_nothing = _or_nothing(moved["discard"]) == 0
-            is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
+            is_all = (moved[other] <= KB_PER_SECTOR * _TRIFLE * ios) & discards_nothing & (moved[own] > 0)
             is_none = (moved[own] == 0) & ((discards_nothing & (moved[other] > 0)) | (ios == 0))
             known = np.where(is_all, ios, np.where(is_none, 0.0, np.nan))
             columns[name] = _completed(disk, name, known)
     return columns
+
+
+_TRIFLE = 0.01
+"""Share of the requests that is left out of a number of three digits."""
 
 
 def _bytes_by_size(disk: Table) -> Columns:

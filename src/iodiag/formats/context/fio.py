@@ -12,14 +12,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from iodiag.formats.context._common import (
     Values,
     bare_name,
+    describe,
     fact,
     json_object,
+    origin,
     parse_number,
     size_kb,
     solid,
@@ -28,6 +30,7 @@ from iodiag.formats.context._latency import Bucket, of_histogram
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.percentiles import SHARES, percentiles
+from iodiag.model.topology import Device
 
 _JOB = (
     r"^\s*(?P<job>\S.{0,200}?): \(g=\d+\): rw=(?P<rw>\w+), (?:bs=(?P<bs>.{1,120}?), )?"
@@ -47,7 +50,11 @@ _PERCENTILES = r"^\s*(?P<of>c?lat|sync) percentiles \((?P<unit>[num]sec)\):"
 _PERCENTILE = r"(\d{1,3}\.\d{1,6})th=\[\s*(\d{1,15})\]"
 _BINS = r"^\s*lat \((?P<unit>[num]sec)\)\s*: (?=[>\d])"
 _BIN = r"(?<![=\d])(\d{1,7})=(\d{1,3}\.\d{1,3})%"
-_DISK = r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%"
+_DISK = (
+    r"^\s*(?P<name>[\w!-]{2,64}): ios=(?P<reads>\d{1,15})/(?P<writes>\d{1,15}), .*\butil=[\d.]{1,9}%"
+    r"(?:, aggrios=(?P<mean_reads>\d{1,15})/(?P<mean_writes>\d{1,15}),)?"
+)
+_DISKS = r"^\s*Disk stats \(read/write\):\s*$"
 _OWN = (
     r"^\s*(?:fio-\d|Starting \d|Jobs: |\.\.\.$|slat |clat |lat |bw |iops\s|cpu\s|IO depths|submit|complete|"
     r"issued|latency\s|fsync/|sync |\|\s|Run status|READ:|WRITE:|TRIM:|Disk stats|clat percentiles|"
@@ -120,6 +127,8 @@ def _json_facts(
         "rw": str(options.get("rw") or options.get("readwrite") or "") or None,
         "block_size_kb": block,
         "iodepth": parse_number(str(options.get("iodepth", ""))),
+        "ioengine": str(options.get("ioengine", "")) or None,
+        "direct": parse_number(str(options.get("direct", ""))),
         "jobs": parse_number(str(options.get("numjobs", ""))),
         "device": bare_name(filename) if filename.startswith("/dev/") else _only(disks),
         "fsync_ms": _mean_ms(_mapping(job.get("sync"))),
@@ -204,7 +213,7 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
     jobs: dict[str, Values] = {}
     found: list[_Result] = []
     options: Values = {}
-    disks: list[str] = []
+    disks: list[tuple[re.Match[str], Line]] = []
     used = 0
     for at, line in solid(lines):
         text = line.text
@@ -219,19 +228,32 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif found and at - used <= 3 and _take_times(found, line):
             pass
         elif disk:
-            disks.append(disk["name"])
+            disks.append((disk, line))
         elif not re.match(_OWN, text):
             break
         used = at
     facts = []
     for each in found:
         own = [other for other in found if other.values["job"] == each.values["job"]]
-        each.values.setdefault("device", _only(disks))
+        each.values.setdefault("device", _only([disk["name"] for disk, _ in disks]))
         if len(own) == 1 and not each.values.keys() & set(_OF_SHARE.values()):
             requests = float(each.values["iops"] or 0) * float(each.values["duration_s"] or 0)
             each.values.update(_of_bins(each.bins, requests))
         facts.append(_fact(each.values, source, each.lines))
-    return ContextBlock(used, facts=tuple(facts), layout="normal") if facts else None
+    arrays = tuple(_arrays(disks, source))
+    return ContextBlock(used, arrays, tuple(facts), layout="normal") if facts or arrays else None
+
+
+def _arrays(disks: Sequence[tuple[re.Match[str], Line]], source: str) -> Iterator[Device]:
+    """md arrays over the disks whose lines follow theirs, where these have the means that fio prints."""
+    for at, (array, line) in enumerate(disks):
+        below = [*takewhile(lambda disk: disk["mean_reads"] is None, (disk for disk, _ in disks[at + 1 :]))]
+        if array["mean_reads"] is None or len(below) < 2 or not array["name"].startswith("md"):
+            continue
+        sums = {way: sum(int(disk[way]) for disk in below) for way in ("reads", "writes")}
+        if all(total // len(below) == int(array[f"mean_{way}"]) for way, total in sums.items()):
+            members = tuple(disk["name"] for disk in below)
+            yield describe(array["name"], origin("fio", source, line), kind="md", members=members)
 
 
 @dataclass
@@ -278,6 +300,7 @@ def _options(job: re.Match[str]) -> Values:
         "rw": job["rw"],
         "block_size_kb": size_kb(size[1].rstrip("i")) if size else None,
         "iodepth": float(job["depth"]),
+        "ioengine": job["engine"],
     }
 
 
@@ -317,7 +340,7 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(
         r'"fio version"\s*:|^\s*\S.{0,200}?: \(g=\d+\): rw=\w'
-        r"|^\s*\S.{0,200}?: \(groupid=\d+, jobs=\d+\): err="
+        rf"|^\s*\S.{{0,200}}?: \(groupid=\d+, jobs=\d+\): err=|{_DISKS}"
     ),
     read=_read,
     releases="2.0 and later",

@@ -20,7 +20,8 @@ References: block/genhd.c (diskstats counts at completion); SCSI and NVMe comman
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -30,10 +31,11 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
@@ -153,10 +155,12 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = tuple(_witnesses(view, series, worst))
     place = tuple(_idle_below(view, series, worst))
-    is_proven = _is_all_waited_for(view, series, worst)
+    held_above = tuple(_held_above(view, series, worst)) if place else ()
+    is_proven = _is_all_waited_for(view, series, worst) or bool(held_above)
     evidence = (
         *_evidence(series, worst),
         *place,
+        *held_above,
         *waiters,
         *_against(series, worst, is_proven=is_proven),
         *reported(view, (series.name,)),
@@ -188,7 +192,8 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
             values,
         ),
         evidence=evidence,
-        **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {})),
+        **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {}))
+        | (_SEEN_IN_FLIGHT if held_above else {}),
     )
 
 
@@ -316,6 +321,8 @@ def _idle_below(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evid
     has_paths = any(one is not None and one.kind == "multipath" for one in (series.device, *below))
     if not _is_layer(view, series) or stall.release is not None or has_paths:
         return
+    if any(_held(fact) for fact in _in_flight(view, _disks_of(view, series))):
+        return  # a disk holds some: kernels may show it as idle all the same
     names = {one.name for one in below}
     leaves = (leaf for one in view.topology if one.members for leaf in view.topology.leaves(one.name))
     if not names and any(view.series(leaf.name) is None for leaf in leaves):
@@ -330,6 +337,36 @@ def _idle_below(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evid
         how = "are idle" if len(idle) == len(disks) else "are hardly busy ({count} of {all} idle)"
         text = f"{whose} {how}: the hang is in the array or mapping layer"
         yield cite(stacked(idle), text, {"count": len(idle), "all": len(disks)})
+
+
+def _in_flight(view: View, names: Collection[str]) -> list[Fact]:
+    """What /sys/block/*/inflight shows of some devices, by their names or a pattern of names."""
+    facts = view.facts_of("inflight")
+    return [fact for fact in facts if any(fnmatchcase(name, fact.word("device")) for name in names)]
+
+
+def _disks_of(view: View, series: DeviceSeries) -> set[str]:
+    """The names of what is below a layer; of all disks shown where nothing states its members."""
+    below = {one.name for one in view.topology.below(series.name)}
+    return below or {one.name for one in view.devices if is_physical(one.name)}
+
+
+def _held_above(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    """That a layer, or one that stands still with it, holds requests, and none of its disks does."""
+    stuck = {one.name for one in view.devices if _is_layer(view, one) and _is_stuck_too(one, stall)}
+    own, disks = _in_flight(view, stuck), _in_flight(view, _disks_of(view, series))
+    if disks and any(_held(fact) for fact in own) and not any(_held(fact) for fact in disks):
+        yield from map(cite_fact, own)
+        yield cite_fact(disks[0], "{device} held none at that moment")
+
+
+_SEEN_IN_FLIGHT = {
+    "refutes": ("fewer in flight when it is shown again: requests that are slow, and no hang",)
+}
+
+
+def _held(fact: Fact) -> float:
+    return fact.number("reads") + fact.number("writes")
 
 
 def _is_layer(view: View, series: DeviceSeries) -> bool:

@@ -104,7 +104,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if waits:
             yield _finding(max(waits, key=lambda wait: wait.harm), limits)
         elif not used:
-            yield RULE.undetermined(f"{mount} was hardly used; capture under load")
+            values: Values = {way: _of_way(rows, way)["rate"] for way in _WAYS}
+            values["mount"] = mount
+            text = "{mount} did {read:.1f} reads/s and {write:.1f} writes/s, too few to judge; capture under "
+            yield RULE.undetermined(say(text + "load", values))
         elif (rows_under_way := _under_way(rows, limits)) is not None:
             yield _of_server(mount, rows_under_way, slow, is_average=is_average)
         elif slow:

@@ -43,6 +43,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ from iodiag.analysis.load.load_sentences import (
     waiters,
 )
 from iodiag.analysis.load.plateaus import throughput_of_sizes
-from iodiag.analysis.load.queueing import Level
+from iodiag.analysis.load.queueing import Level, page_kb
 from iodiag.analysis.load.saturation import (
     THRESHOLDS,
     JudgedLevel,
@@ -195,14 +196,18 @@ def _finding(
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     calmer = (*_calmer_disks(view, series, rows), *_copied(view, series, rows))
-    fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead, is_written_back=bool(pages))}
+    benchmarks = _benchmarks(view, series, lead)
+    queues = tuple(_own_queue(benchmarks, lead))
+    fields: dict[str, Any] = {"severity": severity}
+    is_direct = any(map(_is_direct, benchmarks))
+    fields["remedy"] = _remedy(lead, is_written_back=bool(pages), is_direct=is_direct)
     return RULE.finding(
         **fields | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in (*calmer, *pages, *iowaits[:1]))
+        + "".join(f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1]))
         + ".",
         confirm=(*_WHO_WRITES * bool(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -221,6 +226,7 @@ def _finding(
             *given,
             *map(longest_wait, _late_journals(view, series)),
             *application_latency(view, lead),
+            *queues,
             *onset(series, int(rows["sample"].min())),
             *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
@@ -228,6 +234,48 @@ def _finding(
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _benchmarks(view: View, series: DeviceSeries, lead: JudgedLevel) -> list[Fact]:
+    """What fio measured on a device of which it holds most of the requests, by its rate times its latency."""
+    return [
+        fact
+        for fact in view.facts_of("fio")
+        if (name := fact.word("device"))
+        and view.topology.canonical(name) == series.name
+        and 2 * _held(fact) >= lead.level.depth
+    ]
+
+
+def _held(fact: Fact) -> float:
+    return fact.number("iops") * fact.number("latency_ms") / 1000
+
+
+def _is_direct(fact: Fact) -> bool:
+    """Whether nothing that it writes goes through the page cache; libaio is asynchronous only so."""
+    return fact.word("ioengine") == "libaio" or fact.number("direct") == 1
+
+
+def _own_queue(benchmarks: Sequence[Fact], lead: JudgedLevel) -> Iterator[Evidence]:
+    """That the queue is a load generator's own, and that its rate over a minute and more is as here."""
+    for fact in benchmarks:
+        own, rate = replace(fact, values={**fact.values, "held": _held(fact)}), lead.said.rate
+        text = "fio keeps {held:.0f} requests in flight by itself: the latency is that of its own queue"
+        yield cite_fact(own, text, weighs="context")
+        is_same = abs(rate / fact.number("iops") - 1) <= _SAME_RATE
+        if (
+            is_same
+            and fact.word("direction") + "s" == lead.said.direction
+            and fact.number("duration_s") >= 60
+        ):
+            own = replace(fact, values={**fact.values, "rate": rate})
+            text = "fio got {iops:.0f}/s on average over {duration_s:.0f} s, as many as the samples show "
+            text += "({rate:.0f}/s): a flat rate, as a limit of the volume or a full device makes it"
+            yield cite_fact(own, text, weighs="context")
+
+
+_SAME_RATE = 0.03
+"""How far the mean of a long run may be from some samples of a flat rate, as volume-cap has it."""
 
 
 def _calmer_disks(view: View, series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
@@ -317,26 +365,24 @@ def _pages(rows: Table) -> Iterator[Evidence]:
 
     A program that writes past it has requests of its own size, which hardly merge.
     """
-    kb, writes, merges = (weighted.mean(rows, f"write{of}_per_s") for of in ("_kb", "s", "_merges"))
-    piece = kb / (writes + merges) if writes + merges > 0 else math.nan
-    is_most = kb >= _MOSTLY_WRITTEN * weighted.mean(rows, "kb_per_s")
-    if is_most and merges >= _MERGED_TIMES * writes and abs(piece / _PAGE_KB - 1) <= _PAGE_SPREAD:
+    kb, merges = (weighted.mean(rows, f"write_{of}_per_s") for of in ("kb", "merges"))
+    piece = page_kb(rows)
+    if piece > 0 and kb >= _MOSTLY_WRITTEN * weighted.mean(rows, "kb_per_s"):
         text = "its writes are merged from pages of {piece:.1f} kB: memory is written back, or swapped out"
         yield cite(rows, text, {"piece": piece, "merges": merges}, worst="write_merges_per_s")
 
 
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
-_PAGE_KB, _PAGE_SPREAD, _MERGED_TIMES, _MOSTLY_WRITTEN = 4.0, 0.05, 9.0, 0.75
-"""A page, how far the mean piece is from it, merges for each write that make many of them one request, and
-the share of the bytes that are written from which a flood of writes is what fills the device."""
+_MOSTLY_WRITTEN = 0.75
+"""Share of the bytes that are written from which a flood of writes is what fills the device."""
 
 
-def _remedy(load: JudgedLevel, *, is_written_back: bool) -> tuple[str, ...]:
+def _remedy(load: JudgedLevel, *, is_written_back: bool, is_direct: bool) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     is_small = load.said.size_kb <= RANDOM_KB
     general = RULE.remedy[::-1] if is_small else RULE.remedy
-    if load.said.direction != "writes" and not is_written_back:
+    if is_direct or (load.said.direction != "writes" and not is_written_back):
         return general
     # earlier flushes merge fewer small writes, and spare nobody where nothing is read
     is_unread = weighted.mean(load.level.rows, "reads_per_s") < IDLE_IOS_PER_S and not is_written_back
@@ -353,7 +399,7 @@ def _told(
     )
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
-        summary += "; {slowest:ms} in its slowest sample"
+        summary += "; {slowest:ms} in the slowest of these"
     summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
     if lead.level.rows.has("doubtful_util_pct"):
         summary = summary.replace("{util:.0f} % busy", f"{{util:.0f}} % busy{AT_LEAST}")
@@ -387,9 +433,8 @@ def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> It
     often = in_samples(int(float(counts["samples"])))
     yield cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context")
     if float(counts["slowest"]) > SLOWER * lead.said.latency_ms:
-        yield cite(
-            rows, "its slowest sample takes {slowest:ms}", counts, worst="latency_ms", weighs="context"
-        )
+        text = "the slowest of these samples takes {slowest:ms}"
+        yield cite(rows, text, counts, worst="latency_ms", weighs="context")
     yield from _ceiling(rows)
 
 

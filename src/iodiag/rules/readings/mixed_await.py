@@ -99,8 +99,7 @@ def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
     rows = series.loaded
-    waits = (rows.floats(f"{name}_await_ms") for name in ("read", "write"))
-    is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
+    is_split = all(weighted.is_timed(rows, name) for name in ("read", "write"))
     missing = float("nan")
     return _Mix(
         series,

@@ -102,6 +102,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     elif is_direct and len(rows) and _is_moment(rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
+        values["often"] = often
+        text += ", and at least one in {often}" if often > len(rows) else ""
         yield few or RULE.undetermined(say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
@@ -565,7 +567,7 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
         remedy=(*_OF_MEMORY * bool(small), *todo["remedy"]),
-        confirm=(*_SHOW_REFAULTS * bool(small), *todo["confirm"]),
+        confirm=(*_SHOW_REFAULTS * bool(small), *_CONFIRM[:1] * (paging is None), *todo["confirm"]),
     )
 
 

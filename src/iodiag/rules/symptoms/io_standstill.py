@@ -159,7 +159,12 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
     kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
     is_still: Mask = kb < STILL_KB
     if not (is_still & (tasks >= limits.tasks)).any():
-        return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
+        is_held = is_still & (tasks >= 1) & np.logical_or.accumulate(~is_still)
+        values: Values = {"count": max(map(len, windows(paging, is_held, gap=0)), default=0)}
+        if float(values["count"]) < limits.pause:
+            return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
+        text = "nothing was moved in {count} samples on end while tasks were blocked; a longer stretch would "
+        return RULE.undetermined(say(text + "tell", values))
     is_crowd = (tasks >= max(limits.tasks_alone, crowd(view))).all() and tasks[-1] >= tasks[0]
     is_all = is_still.all() and len(paging) >= limits.samples
     if not (is_all and is_crowd and cpu is not None and _are_free(cpu, limits)):
@@ -169,7 +174,7 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
     if switches >= limits.switches:
         text = "tasks are blocked, but the host switches between tasks {switches:.0f} times/s: work goes on, "
         return RULE.undetermined(say(text + "on NFS or FUSE, as may be", {"switches": switches}))
-    values: Values = {"tasks": float(tasks.mean()), "free": _free(cpu)}
+    values = {"tasks": float(tasks.mean()), "free": _free(cpu)}
     text = (
         "{tasks:.1f} tasks are blocked, CPUs have nothing to do {free:.0f} % of the time, and nothing moves, "
     )
@@ -275,6 +280,9 @@ RULE = Rule(
         ),
         "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
+        "pause": Threshold(
+            2, "samples", "on end that clear nothing", "judgement: one may be between two writes"
+        ),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
         "steady": Threshold(10, "samples", "of a steady load after which three are now", "judgement"),
         "tasks": Threshold(3, "tasks", "blocked while nothing moves that clear nothing", "as blocked-tasks"),
