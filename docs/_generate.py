@@ -81,7 +81,8 @@ ROW_OF = {"events": "line of the kernel's log"}
 
 MARKS = {
     "disk": "`is_group` (a row of `iostat -g`, which adds up others), `is_omitted` (`iostat -z` left it out)",
-    "cpu": "`may_be_sample` (the first screen of top, an average since boot before procps 3.3.13 alone)",
+    "cpu": "`may_be_sample` (a screen of top that may be an average since boot, as before procps 3.3.13 the "
+    "first was), `is_brief` (one of the moment in which top started)",
 }
 """Columns of true and false that some sources have, by table."""
 

@@ -84,6 +84,43 @@ def test_averages_of_other_tools_prove_that_top_shows_a_sample(report_of, beside
     assert all("iostat" not in " ".join(f.remedy) for f in report.findings if "top" in f.title)
 
 
+BUSY_SCREEN = """\
+top - 09:1{n}:00 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87
+%Cpu(s): {shares},  0.0 hi,  0.0 si,  0.0 st
+{unit} Mem :  15888.4 total,   9312.5 free,   2200.1 used,   4375.7 buff/cache
+
+"""
+FULL = ("60.0 us, 40.0 sy,  0.0 ni,  0.0 id,  0.0 wa", "61.0 us, 39.0 sy,  0.0 ni,  0.0 id,  0.0 wa")
+CALM = ("2.0 us,  1.0 sy,  0.0 ni, 96.0 id,  1.0 wa", "2.0 us,  1.0 sy,  0.0 ni, 95.0 id,  2.0 wa")
+STILL = ("5.0 us,  2.0 sy,  0.0 ni, 48.0 id, 45.0 wa",)
+HUNG = ("0.0 us,  1.0 sy,  0.0 ni,  0.0 id, 99.0 wa",)
+
+
+@pytest.mark.parametrize(
+    ("shares", "unit", "is_dated", "said"),
+    [
+        (FULL * 3, "MiB", True, ("cpu-exhausted", "warning", "medium")),
+        (FULL * 3, "MiB", False, ("cpu-exhausted", "warning", "high")),
+        (FULL[:1] + CALM * 2, "MiB", False, None),
+        (FULL[:1] * 6, "KiB", True, ("cpu-exhausted", "notice", "low")),
+        (FULL[:1] * 6, "KiB", False, ("cpu-exhausted", "notice", "low")),
+        (STILL * 6, "KiB", False, ("blocked-tasks", "notice", "low")),
+        (HUNG * 6, "KiB", False, ("blocked-tasks", "warning", "medium")),
+        (HUNG * 6, "KiB", True, ("blocked-tasks", "warning", "medium")),
+    ],
+    ids=["moments", "a run", "its first", "averages", "undated", "still", "hung", "hung in a loop"],
+)
+def test_screens_that_a_loop_may_have_started_say_less_than_a_run(report_of, shares, unit, is_dated, said):
+    dates = [f"Fri Nov 20 09:1{n}:00 UTC 2026\n" * is_dated for n in range(len(shares))]
+    screens = [BUSY_SCREEN.format(n=n, shares=share, unit=unit) for n, share in enumerate(shares)]
+    report = report_of("".join(map("".join, zip(dates, screens, strict=True))))
+    told = [f for f in report.findings if f.rule in ("cpu-exhausted", "blocked-tasks")]
+    assert [(f.rule, f.severity, f.confidence) for f in told] == ([said] if said else [])
+    assert (report.verdict.state == "elsewhere") is bool(
+        said and said[0] == "cpu-exhausted" and said[2] != "low"
+    )
+
+
 def test_a_threefold_difference_is_told_of_two_reports_and_a_small_one_is_not(report_of):
     head = "Device r/s rkB/s w/s wkB/s r_await w_await aqu-sz %util\n"
     rows = ("130.47 1141.93 371.29 4020.51", "101.00 997.00 4.00 20.00", "103.00 981.00 9.00 40.00")

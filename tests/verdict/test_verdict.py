@@ -1826,6 +1826,28 @@ def test_a_replicated_device_that_is_suspended_is_no_health_though_it_counts_no_
     assert "drbd0 is suspended (line 1)" in report.headline
 
 
+FROZEN = (
+    "mail role:Primary suspended:quorum\n  volume:0 minor:{minor} disk:UpToDate\n      upper-pending:4\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("minor", "upper", "says"),
+    [
+        (3, 0, "drbd3 was suspended (line 1), and no longer is (line 5): its users waited until then. Why"),
+        (3, 5, "until then. drbd3 holds 5 requests of its users, 0 at its own disk and 5 sent"),
+        (8, 0, "drbd8 is suspended (line 1): what its users ask for waits until it is resumed. Why"),
+        (8, 5, "is resumed. drbd3 holds 5 requests of its users, 0 at its own disk and 5 sent"),
+    ],
+    ids=["resumed", "resumed and held", "another device", "another device that holds"],
+)
+def test_the_last_look_at_a_device_tells_whether_it_is_suspended_and_each_what_it_holds(minor, upper, says):
+    later = _REPLICATED.format(upper=upper, lower=0, peer=upper)
+    report = report_of(FROZEN.format(minor=minor) + later + QUICK)
+    assert report.verdict.state == "open"
+    assert says in report.headline
+
+
 def test_only_the_same_device_of_another_node_has_requests_at_its_disk():
     other = " 7: cs:Connected ro:Secondary/Primary ds:UpToDate/UpToDate C r-----\n"
     other += "    ns:0 nr:9 dw:9 dr:0 lo:5 pe:0 ua:5 ap:0 ep:1 wo:f oos:0\n\n"

@@ -6,12 +6,23 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
+from iodiag.model.finding import (
+    CONFIDENCES,
+    SEVERITIES,
+    Confidence,
+    Evidence,
+    Finding,
+    Outcome,
+    Quote,
+    by_harm,
+)
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
 from iodiag.rules.clear_conditions import not_ruled_out, revoke_unproven_clear
@@ -109,9 +120,31 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
         said = tuple(replace(e, text=of_averages(e.text)) for e in finding.evidence)
         finding = replace(finding, confidence="low", severity=severity, samples=None)
         finding = replace(finding, summary=summary, evidence=said)
+    if "cpu" in used and not finding.devices:
+        finding = _limited_by_top(finding, view)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")
     return finding
+
+
+def _limited_by_top(finding: Finding, view: View) -> Finding:
+    """A finding on CPU shares, where top's screens alone show them: moments, or what may be averages."""
+    cpu = view.cpu_all
+    for column, (most, unknown) in _OF_TOP.items():
+        if cpu is not None and column in cpu and np.equal(cpu[column], True).all():
+            sure = min(finding.confidence, most, key=CONFIDENCES.index)
+            finding = replace(finding, confidence=sure, cannot_know=(*finding.cannot_know, unknown))
+    return finding
+
+
+_OF_TOP: dict[str, tuple[Confidence, str]] = {
+    "is_brief": ("medium", "the CPUs between the moments in which top was started: top -b -n 2 -d 5 tells"),
+    "may_be_sample": (
+        "low",
+        "whether these screens are of one top: those of a loop may average the time since boot",
+    ),
+}
+"""What screens of top leave open, and the confidence that they allow at most, by their column."""
 
 
 def _relatives(view: View) -> dict[str, frozenset[str]]:

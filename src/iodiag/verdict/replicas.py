@@ -20,14 +20,13 @@ def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
     """What quick disks do not show where they hold a replicated device: writes may wait for the other node.
 
     None where DRBD's own device was timed, or no node is seen to serve one and to wait for another. One that
-    is suspended takes no request: its own rows show none either.
+    is suspended takes no request: its own rows show none either. Of several looks at a device the last tells
+    whether it still is, and any of them what it held.
     """
     facts = [fact for view in views for fact in view.facts_of("drbd")]
     primary = [fact for fact in facts if fact.word("role") == "Primary"]
-    if frozen := next((one for one in primary if one.word("suspended")), None):
-        text = "But {name} is suspended (line {line}): what its users ask for waits until it is resumed"
-        values: Values = {"name": _name(frozen), "line": frozen.ref.first}
-        return Verdict("open", asks=_ASKS_WHY), f"{say(text, values)}. {_ASKS_WHY}"
+    if text := _of_suspended(primary, facts):
+        return Verdict("open", asks=_ASKS_WHY), f"But {text}. {_ASKS_WHY}"
     # requests that are sent and not answered wait all the same: for a full link, or one that just broke
     served = [one for one in primary if one.word("peer") not in _WAITED_FOR_BY_NONE or _beyond_disk(one)]
     devices = (one for view in views for one in view.devices if one.name.startswith("drbd"))
@@ -35,11 +34,29 @@ def of_the_peer(views: Sequence[View]) -> tuple[Verdict, str] | None:
         return None
     held = max(served, key=_beyond_disk)
     if _beyond_disk(held):
-        return Verdict("open", asks=_ASKS), f"{_of_held(held, facts)}. {_ASKS}"
+        return Verdict("open", asks=_ASKS), f"But {_of_held(held, facts)}. {_ASKS}"
     text = (
         f"But {_name(held)} stands on a disk of the other node, too: a write may wait for it, and the capture"
     )
     return Verdict("unknown", asks=_ASKS), f"{text} does not show it. {_ASKS}"
+
+
+def _of_suspended(primary: Sequence[Fact], facts: Sequence[Fact]) -> str:
+    """A device that is suspended, else one that was, with what another one holds; empty without."""
+    last = {(one.host, one.word("device") or one.ref): one for one in primary}
+    looks = [(last[one.host, one.word("device") or one.ref], one) for one in primary if one.word("suspended")]
+    if not looks:
+        return ""
+    now, frozen = max(looks, key=lambda look: bool(look[0].word("suspended")))
+    text = "{name} is suspended (line {line}): what its users ask for waits until it is resumed"
+    if not now.word("suspended"):
+        text = (
+            "{name} was suspended (line {line}), and no longer is (line {now}): its users waited until then"
+        )
+    others = [one for one in primary if not one.word("suspended")]
+    held = max(others, key=_beyond_disk, default=None)
+    also = f". {_of_held(held, facts)}" if held and _beyond_disk(held) else ""
+    return say(text, {"name": _name(frozen), "line": frozen.ref.first, "now": now.ref.first}) + also
 
 
 def _of_held(held: Fact, facts: Sequence[Fact]) -> str:
@@ -48,7 +65,7 @@ def _of_held(held: Fact, facts: Sequence[Fact]) -> str:
     for key in ("upper_pending", "lower_pending", "peer_pending", "out_of_sync_kb"):
         values[key] = weighted.or_zero(held.number(key))
     text = (
-        "But {name} holds {upper_pending:.0f} requests of its users, {lower_pending:.0f} at its own disk and "
+        "{name} holds {upper_pending:.0f} requests of its users, {lower_pending:.0f} at its own disk and "
         "{peer_pending:.0f} sent to the other node (line {line}): they wait for that node, or for the link "
         "to it"
     )

@@ -52,6 +52,14 @@ def test_each_volume_has_counts_of_its_own_and_those_of_its_peers_are_added_up()
     )
 
 
+def test_fields_with_underscores_and_digits_end_no_resource():
+    later = STATUS.replace("disk:UpToDate\n    ", "disk:UpToDate backing_dev:/dev/vg0/mail\n    ", 1).replace(
+        "unacked:0", "unacked:0 dbdt1:0.00"
+    )
+    plain, more = blocks_of(FORMAT, STATUS + "\n" + later)
+    assert [fact.values for fact in more.facts] == [fact.values for fact in plain.facts]
+
+
 def test_each_resource_has_a_role_of_its_own():
     blocks = blocks_of(FORMAT, STATUS + "  web role:Secondary\n    disk:UpToDate\n")
     assert [block.facts[0].word("role") for block in blocks] == ["Primary", "Secondary"]

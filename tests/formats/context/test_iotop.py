@@ -126,3 +126,12 @@ def test_a_clock_that_goes_back_begins_another_listing(later):
     (table,) = (one.rows for one in second.tables if one.family == "process")
     assert table["write_kb_per_s"].tolist() == [7.98] * 2
     assert len(set(table["clock_s"].tolist())) == 1
+
+
+@pytest.mark.parametrize("number", ["TID", "PID"])
+def test_numbers_without_a_header_are_of_threads_and_others_as_it_says(number):
+    header = next(line for line in TIMED.splitlines(keepends=True) if "COMMAND" in line)
+    sample, later = TIMED.replace("TID", number), TIMED.replace(header, "").replace("15:12:0", "14:12:0")
+    first, second = blocks_of(FORMAT, sample + later)
+    assert number.lower() in first.facts[1].values
+    assert "tid" in second.facts[1].values

@@ -484,3 +484,9 @@ def test_a_result_that_a_mail_program_put_on_a_line_of_its_own_is_read():
     found = events(text + text.replace("sdj", "sdc"))
     assert found["device"].tolist() == ["sdj", "sdc"]
     assert found["kind"].tolist() == ["offline"] * 2
+
+
+def test_a_result_takes_in_no_line_that_the_log_begins_itself():
+    head = "Nov 20 10:00:0{} db1 kernel: sd 0:0:0:0: [sda] "
+    text = f"{head.format(0)}tag#0 FAILED Result:\n{head.format(1)}tag#0 Sense Key : Medium Error [current]\n"
+    assert not any("Sense Key" in message for message in events(text)["message"] if "Result:" in message)

@@ -166,3 +166,25 @@ def test_files_that_one_command_prints_without_their_names(command):
     ]
     assert frame["io_full_10s_pct"].dropna().tolist() == [0.5]
     assert block.used == 7 + bool(irq)
+
+
+@pytest.mark.parametrize("path", ["{}/pressure/io", "{}/proc/pressure/io"])
+@pytest.mark.parametrize(("other", "hosts"), [("db2", ["db1", "db2"]), ("db1", [""])])
+def test_the_folders_above_the_paths_tell_hosts_apart(path, other, hosts):
+    text = "".join(f"==> {path.format(host)} <==\n{LINES}\n" for host in ("db1", other))
+    tables = [table.frame for table in read(text).tables]
+    assert [sorted(set(table["host"])) for table in tables] == [[host] for host in hosts]
+    assert sum(map(len, tables)) == 2
+
+
+def test_paths_of_proc_are_of_one_host():
+    text = f"==> /proc/pressure/io <==\n{LINES}\n==> proc/pressure/cpu <==\n{LINES}"
+    assert [len(table.frame) for table in read(text).tables] == [1]
+
+
+@pytest.mark.parametrize(("half", "hour"), [(" PM", 23), ("", None)])
+def test_a_twelve_hour_clock_tells_the_order_of_its_date_and_another_does_not(half, hour):
+    text = "".join(f"11/05/2026 11:00:{n}0{half}\n/proc/pressure/io:\n{LINES}" for n in range(2))
+    frame = read(text).tables[0].frame
+    assert frame["interval_s"].tolist()[1:] == [10]
+    assert [None if pd.isna(time) else time.hour for time in frame["time"]] == [hour] * 2

@@ -135,18 +135,28 @@ def test_screens_that_a_loop_starts_anew_are_averages_since_boot(shares, flags):
     screens = (f"Fri Nov 20 09:14:{n}0 UTC 2026\n{head(n, share)}" for n, share in enumerate(shares))
     cpu = read("\n".join(screens)).tables["cpu"]
     assert cpu["since_boot"].tolist() == flags
-    assert cpu["interval_s"].isna().tolist() == flags
+    assert cpu["is_brief"].tolist() == [not flag for flag in flags]
+    assert cpu["interval_s"].isna().all()
 
 
 def test_screens_of_one_top_are_samples_though_none_moves():
     cpu = read("\n".join(head(n, 48.0) for n in range(6))).tables["cpu"]
     assert cpu["since_boot"].tolist() == [True] + [False] * 5
+    assert cpu["may_be_sample"].all()
+    assert not cpu["is_brief"].any()
 
 
-@pytest.mark.parametrize("idle", [0.0, 5.0])
-def test_a_host_that_is_hardly_idle_in_a_loop_is_so_now(idle):
-    screens = (f"Fri Nov 20 09:14:{n}0 UTC 2026\n{head(n, idle)}" for n in range(5))
-    assert read("\n".join(screens)).tables["cpu"]["since_boot"].tolist() == [True] + [False] * 4
+@pytest.mark.parametrize("is_loop", [True, False])
+@pytest.mark.parametrize(("idle", "waits", "is_hung"), [(0.0, 94.0, True), (2.0, 46.0, False)])
+def test_a_host_that_hangs_stands_still_now_and_one_that_is_busy_may_on_average(
+    idle, waits, is_hung, is_loop
+):
+    date = "Fri Nov 20 09:14:{}0 UTC 2026\n" if is_loop else "\n"
+    text = "".join(date.format(n) + head(n, idle) for n in range(5)).replace("46.0 wa", f"{waits} wa")
+    cpu = read(text).tables["cpu"]
+    assert cpu["since_boot"].tolist() == [True] + [is_loop and not is_hung] * 4
+    assert cpu["may_be_sample"].tolist() == [True] + [not is_hung] * 4
+    assert cpu["is_brief"].tolist() == [False] + [is_loop and is_hung] * 4
 
 
 @pytest.mark.parametrize(("screens", "is_still"), [(2, False), (4, True)])
@@ -160,6 +170,21 @@ def test_the_cpus_of_a_screen_are_no_screens(screens, is_still):
 def test_the_date_of_a_script_is_kept():
     capture = read("Fri Nov 20 09:14:01 UTC 2026\n" + head())
     assert str(capture.tables["memory"]["time"].iloc[0])[:19] == "2026-11-20 09:14:01"
+
+
+@pytest.mark.parametrize(
+    ("date", "is_known"),
+    [("Fri Nov 20 09:14:01 UTC 2026", True), ("Fri Nov 20 14:14:01 UTC 2026", False)],
+    ids=["its own", "of another zone"],
+)
+def test_the_date_above_a_top_is_that_of_all_its_screens_if_their_clocks_agree(date, is_known):
+    screens = [head(2).replace("09:14", clock) for clock in ("09:14", "09:34", "23:54", "00:14")]
+    capture = read(f"{date}\n" + "\n".join(screens))
+    times = capture.tables["cpu"]["time"]
+    told = [time.strftime("%d %H:%M") if time == time else "" for time in times]
+    own = ["20 09:34", "20 23:54", ""] if is_known else [""] * 3
+    assert told == [f"20 {date[11:16]}", *own]
+    assert not any("clock is before" in note.reason for note in capture.notes)
 
 
 def test_the_heads_of_several_hosts_have_units_and_orders_of_their_own():
@@ -216,13 +241,41 @@ def test_words_that_only_begin_as_its_rows_do_are_prose(word):
     assert not reading(f"{word}\n\n{word} usr sys\n1.0 2.0\n").tables
 
 
-@pytest.mark.parametrize(("unit", "is_average"), [("KiB", True), ("MiB", False)])
-def test_a_top_that_prints_mebibytes_measures_a_moment_from_its_first_screen_on(unit, is_average):
-    """procps-ng looks at the CPUs twice since 3.3.13, and prints mebibytes since a release after 3.3.12."""
-    capture = read(head(second=2, unit=unit) + "\n" + head(second=5, unit=unit))
-    cpu = capture.tables["cpu"]
+MIB = "MiB Mem :  15888.4 total,   9312.5 free,   2200.1 used,   4375.7 buff/cache"
+
+
+@pytest.mark.parametrize(
+    ("memory", "is_average"),
+    [
+        (MIB, False),
+        (MIB.replace(".", ","), False),
+        (MIB.replace("15888.4 total", "1588842+total"), False),
+        (MIB.replace("MiB", "KiB"), True),
+        ("MiB Mem : 15888.42+total, 9312.512 free, 2200.104 used, 4375.710 buff/cache", True),
+        ("GiB Mem :   15.516 total,    9.094 free,    2.149 used,    4.273 buff/cache", True),
+        ("MiB Mem : 13.1/15888.4   [|||||||||||                      ]", True),
+        ("MiB Mem : is what newer ones print", True),
+    ],
+    ids=["MiB", "commas", "cut", "KiB", "3.3.10", "GiB of 3.3.10", "bars", "prose"],
+)
+def test_a_top_with_one_decimal_of_memory_measures_a_moment_from_its_first_screen_on(memory, is_average):
+    """procps-ng looks at the CPUs twice since 3.3.13, and prints fewer decimals of memory since then."""
+    screens = [
+        head(second).replace(MIB.replace("MiB", "KiB"), memory).replace("KiB Swap", f"{memory[:3]} Swap")
+        for second in (2, 5)
+    ]
+    cpu = read("\n".join(screens)).tables["cpu"]
     assert cpu["since_boot"].tolist() == [is_average, False]
-    assert any("first screen" in note.reason for note in capture.notes) is is_average
+    assert cpu["is_brief"].tolist() == [not is_average, False]
+    assert cpu["interval_s"].isna().tolist() == [True, False]
+
+
+def test_screens_of_two_hosts_are_each_judged_by_the_memory_below_them():
+    cpu = read("\n".join(head(n, unit=unit) for n, unit in enumerate(["KiB", "KiB", "MiB", "MiB"]))).tables[
+        "cpu"
+    ]
+    assert cpu["since_boot"].tolist() == [True, False, False, False]
+    assert cpu["is_brief"].tolist() == [False, False, True, False]
 
 
 def test_memory_has_the_share_that_is_used_of_its_total():

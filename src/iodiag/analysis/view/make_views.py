@@ -122,8 +122,12 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             if family == "cpu" and "may_be_sample" in samples:
-                is_old = is_old & ~_is_sample(samples, inputs.tables.get("disk"))
+                is_proven = _is_sample(samples, inputs.tables.get("disk"))
+                is_old = is_old & ~is_proven
+                may_be = np.equal(samples["may_be_sample"], True) & ~is_proven
+                samples = samples.with_columns(may_be_sample=may_be)
             old, samples = samples[is_old], samples[~is_old]
+            samples = _without_brief(samples) if "is_brief" in samples else samples
             since_boot[family] = old
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
@@ -182,6 +186,14 @@ def _is_sample(cpu: Table, disk: Table | None) -> Mask:
 
 _OTHER_PCT = 10.0
 """How far a share of all CPUs may be off its average since boot, as another tool printed it then."""
+
+
+def _without_brief(cpu: Table) -> Table:
+    """CPU samples without the moment in which a top started, where samples of that run follow."""
+    is_brief: Mask = np.equal(cpu["is_brief"], True)
+    run = numbered(cpu["source"])[0] * SEGMENTS + cpu["segment"]
+    kept: Mask = ~is_brief | ~np.isin(run, run[~is_brief])
+    return cpu[kept]
 
 
 def _last_of_each(old: Table, family: str) -> Table:

@@ -19,7 +19,7 @@ from iodiag.formats.context._common import Values, fact, parse_number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _ROLE = r"(?P<role>Primary|Secondary|Unknown)"
-_KEY = r"[a-z]{1,20}(?:-[a-z]{1,20}){0,3}"
+_KEY = r"[a-z][a-z0-9]{0,19}(?:[-_][a-z0-9]{1,20}){0,3}"
 _FIELD = rf"({_KEY}):(\S{{1,100}})"
 _NEXT = rf"(?:\s+{_KEY}:\S{{1,100}})"
 _PROC = rf"^\s*(?P<minor>\d{{1,7}}):\s+cs:\w+\s+(?:ro|st):{_ROLE}\b"

@@ -55,7 +55,7 @@ class _Listing:
     `ends` are the lines where the samples begin and their clocks, NaN without -t.
     """
 
-    number_name: str = "pid"
+    number_name: str = "tid"  # where -q leaves the header out: without -P they are threads
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)

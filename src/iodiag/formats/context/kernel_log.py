@@ -274,7 +274,8 @@ class _Log:
         if program not in _PROGRAMS:
             return
         text = f"{program} {text.strip()}" if program in DAEMONS else text.strip()
-        if text.endswith("Result:") and at < len(lines):  # a mail program broke the line there
+        # a mail program broke the line there
+        if text.endswith("Result:") and at < len(lines) and not re.match(_LINE, lines[at].text):
             text = f"{text} {lines[at].text[:_LONGEST_MESSAGE].strip()}"
         self.is_kernels |= program is not None
         word = _BEGIN.match(text)

@@ -5,7 +5,7 @@
 `cat`, in its order). A time stands above each sample or in front of its lines. Some logs leave `total` out.
 The files of a control group below the root are `cgroup`'s. The share of an interval is the change of
 `total` over its length (Documentation/accounting/psi.rst). Where neither path nor input's name says which
-resource it was, nothing is read.
+resource it was, nothing is read. Paths below several folders (`host1/pressure/io`) are of as many hosts.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _HEADING = (
 )
 _GROUP = r"\bcgroup/[^/]+/"
 _PATH = r"/proc/pressure/(io|cpu|memory)\b"
+_FOLDER = r"(?:^|(?<=\s))(\S*?)/?(?:proc/)?pressure/"
 _ALL = r"\bcat /proc/pressure/\*\s*$"
 _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
@@ -51,6 +52,7 @@ _NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 class _Sample:
     line: Line
     clock: Clock | None
+    folder: str = ""
     averages: dict[str, float] = field(default_factory=dict)
     totals: dict[str, float] = field(default_factory=dict)
 
@@ -62,9 +64,11 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
     state = ""
     samples: list[_Sample] = []
     clock = _clock.parse_line(lines.above)
-    used = 0
+    used, folder = 0, ""
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         heading, alone = re.search(_HEADING, line.text), _clock.parse_line(line.text)
+        if below := re.search(_FOLDER, line.text[:300]):
+            folder = below[1]
         if match := re.match(_LINE, line.text):
             clock = _clock.parse_line(match["clock"]) if match["clock"] else clock
             before, state = state, match["_state"]
@@ -77,7 +81,7 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
             resource = match["resource"] or resource
             if not resource:
                 return None
-            _take(samples, line, clock, resource)
+            _take(samples, line, clock, folder, resource)
         elif heading and len(line.text) < 300:
             named = re.findall(_PATH, line.text)
             resource, printed = next(filter(None, heading.groups())), named if len(named) > 1 else []
@@ -91,17 +95,20 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
             return None
     if not samples:
         return None
-    table = SampleTable("pressure", _table(samples, source))
-    return ContextBlock(used, tables=(table,), layout="pressure")
+    of_folder = {one.folder: [other for other in samples if other.folder == one.folder] for one in samples}
+    hosts = of_folder if len(of_folder) > 1 else {"": samples}
+    tables = (SampleTable("pressure", _table(own, source, host)) for host, own in hosts.items())
+    return ContextBlock(used, tables=tuple(tables), layout="pressure")
 
 
-def _take(samples: list[_Sample], line: Line, clock: Clock | None, resource: str) -> None:
+def _take(samples: list[_Sample], line: Line, clock: Clock | None, folder: str, resource: str) -> None:
     """Add a line's halves to the open sample, or to a new one where it has them already."""
     for half in re.finditer(_AVERAGES, line.text):
         key = f"{resource}_{half['state']}"
-        is_open = samples and samples[-1].clock == clock and key not in samples[-1].totals
+        is_open = samples and (samples[-1].clock, samples[-1].folder) == (clock, folder)
+        is_open = is_open and key not in samples[-1].totals
         if not is_open:
-            samples.append(_Sample(line, clock))
+            samples.append(_Sample(line, clock, folder))
         last = samples[-1]
         last.totals[key] = float(half["total"] or "nan")
         for span, group in (("10s", "a10"), ("60s", "a60"), ("300s", "a300")):
@@ -109,17 +116,18 @@ def _take(samples: list[_Sample], line: Line, clock: Clock | None, resource: str
                 last.averages[f"{key}_{span}_pct"] = float(half[group])
 
 
-def _table(samples: Sequence[_Sample], source: str) -> Table:
+def _table(samples: Sequence[_Sample], source: str, host: str) -> Table:
     """A row per sample; `time` is unknown where no clock has a date, or one that may be of two days."""
     clocks = [sample.clock for sample in samples]
     order, guess = _clock.day_order(filter(None, clocks), has_am_pm=False)
     ends = ends_of(clocks, None, order)
-    is_dated = ends.is_dated and not guess
+    # 12-hour clocks are of locales that write the month in front
+    is_dated = ends.is_dated and (not guess or any(clock and clock.has_am_pm for clock in clocks))
     lengths = np.diff(ends.seconds, prepend=np.nan)
     front = front_columns(
         source,
         [sample.line.number for sample in samples],
-        "",
+        host,
         Times.of(ends.seconds if is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
         lengths,
         report=np.arange(len(samples)),

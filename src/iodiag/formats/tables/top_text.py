@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,16 +68,17 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
         return pieces
     result: list[Piece] = []
     above: _Cells | None = None
-    clock = ""
-    kind = _kind_of([piece.text for piece in pieces if piece.text.strip()])
+    clock = date = ""
+    kinds = iter(_kinds_of([piece.text for piece in pieces if piece.text.strip()]))
     for piece in pieces:
         if not piece.text.strip():
             result.append(piece)  # a paste may double all line feeds
             continue
-        cells = _cells_of(piece.text)
+        cells, kind = _cells_of(piece.text), next(kinds)
         if cells is None:
             if first := _CLOCK.match(piece.text):
-                clock = "" if _is_dated(result) else first["clock"]
+                date = _date_of(result, first["clock"], date)
+                clock = "" if _is_dated(result) else date or first["clock"]
             result.append(piece)
             above = None
             continue
@@ -98,11 +100,27 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return result
 
 
-def _kind_of(texts: Sequence[str]) -> str:
-    """What the first screens measure: a moment in top of MiB, else by whether a loop starts it for each."""
-    if any(map(_MEBIBYTES.match, texts)):
-        return _MOMENT
-    return _LOOP if _is_of_loop(texts) else ""
+def _kinds_of(texts: Sequence[str]) -> Sequence[str]:
+    """What a top measures first, for each line: whether a moment, by the memory below, and in a loop."""
+    loop = _LOOP if _is_of_loop(texts) else ""
+    kinds, kind = list[str](), loop
+    for text in reversed(texts):
+        label = _LABEL.match(text)
+        if label is None or "Cpu" not in label["what"]:
+            kind = (_MOMENT if _is_of_moment(text) else "") + loop
+        kinds.append(kind)
+    return kinds[::-1]
+
+
+def _is_of_moment(text: str) -> bool:
+    """Whether memory is printed as procps-ng does from 3.3.13 on, which looks at the CPUs twice at its start.
+
+    That release has fewer decimal places there, too (NEWS): one, where those before it have three.
+    """
+    cells = _cells_of(text)
+    if cells is None or cells.unit not in _UNIT_KB or cells.unit == "K":
+        return False
+    return all(word.startswith("mem:") and _ONE_PLACE.fullmatch(n) for word, n in cells.numbers.items())
 
 
 def _is_of_loop(texts: Sequence[str]) -> bool:
@@ -121,6 +139,22 @@ def _is_dated(above: Sequence[Piece]) -> bool:
     """Whether the line above is a time with its date, as scripts print it: top's own has none."""
     end = _end_of_solid(above)
     return bool(end) and _has_date(above[end - 1].text)
+
+
+def _date_of(above: Sequence[Piece], clock: str, date: str) -> str:
+    """The date and time of a script that a top below goes on with, for its screen at `clock`; else empty.
+
+    Their clocks agree on the first screen: that date is of no other zone.
+    It is no longer known once midnight has passed.
+    """
+    is_new = _is_dated(above)
+    text = above[_end_of_solid(above) - 1].text if is_new else date
+    shown = _clock.parse_line(text)
+    told = _clock.parse_time(clock)
+    if shown is None or shown.seconds is None or told is None or shown.has_am_pm or not _TIME.search(text):
+        return ""
+    is_same = abs(told - shown.seconds) < _AGREE_S if is_new else told >= shown.seconds
+    return _TIME.sub(clock, text) if is_same else ""
 
 
 def _has_date(text: str) -> bool:
@@ -183,29 +217,31 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         ),
         key="cpu" if table == "cpu" else None,
         clock="line",
-        finish=_FINISH[unit] if table == "cpu" else _of_memory if table == "memory" else None,
+        finish=partial(_of_cpus, kind=unit) if table == "cpu" else _of_memory if table == "memory" else None,
         place=_PLACES[table],
         is_apart=True,
-        remark=_REMARK if table == "cpu" and unit != _MOMENT else "",
+        remark="" if table != "cpu" else _REMARK_OF_MOMENT if unit.startswith(_MOMENT) else _REMARK,
     )
 
 
-def _of_cpus(tables: dict[str, Table], *, is_loop: bool = False) -> dict[str, Table]:
-    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`."""
+def _of_cpus(tables: dict[str, Table], *, kind: str) -> dict[str, Table]:
+    """Shares in the meaning of the table; those of a run's first screen are no sample, or `may_be_sample`.
+
+    A loop starts top for each: all are averages since boot if none moves, and else of moments (`is_brief`).
+    Screens of what may be one run that do not move are samples, and may be such averages.
+    """
     cpu = combine_long_cpu(tables["cpu"])
     segment, report = (np.asarray(cpu[name], dtype=np.int64) for name in ("segment", "report"))
     first = np.full(int(segment.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, segment, report)
+    is_loop, is_moment = kind.endswith(_LOOP), kind.startswith(_MOMENT)
     is_first = report == first[segment]
-    if is_loop:
-        is_first |= _is_still(cpu, segment, report)
-    lengths = np.where(is_first, np.nan, cpu.floats("interval_s"))
-    return {"cpu": cpu.with_columns(since_boot=is_first, may_be_sample=is_first, interval_s=lengths)}
-
-
-def _of_loop(tables: dict[str, Table]) -> dict[str, Table]:
-    """The same where a loop starts top for each screen: all are first ones if none moves, as averages do."""
-    return _of_cpus(tables, is_loop=True)
+    is_still = _is_still(cpu, segment, report) & (not is_moment)
+    is_old = (is_first | (is_still & is_loop)) & (not is_moment)
+    is_brief = ~is_old & (is_loop | (is_first & is_moment))
+    added = {"since_boot": is_old, "may_be_sample": is_old | is_still, "is_brief": is_brief}
+    lengths = np.where(is_old | is_brief, np.nan, cpu.floats("interval_s"))
+    return {"cpu": cpu.with_columns(**added, interval_s=lengths)}
 
 
 def _of_memory(tables: dict[str, Table]) -> dict[str, Table]:
@@ -219,43 +255,41 @@ def _of_memory(tables: dict[str, Table]) -> dict[str, Table]:
     return tables | {"memory": kept.with_columns(used_pct=share) if np.isfinite(share).any() else kept}
 
 
-def _of_moments(tables: dict[str, Table]) -> dict[str, Table]:
-    """Shares in the meaning of the table, all of them of samples."""
-    cpu = combine_long_cpu(tables["cpu"])
-    return {"cpu": cpu.with_columns(since_boot=np.zeros(len(cpu), np.bool_))}
-
-
 def _is_still(cpu: Table, segment: Ints, report: Ints) -> Bools:
     """Whether the shares of all screens of a run are those of the one above.
 
-    No host is idle all the time from its boot on, or short of idle time: such a moment looks like the next.
+    Of a host that is idle, or that hangs, a moment looks like the next: no other is so all the time from its
+    boot on.
     """
     names, key = np.unique(np.asarray(cpu["cpu"], dtype=str), return_inverse=True)
     order = np.lexsort((report, key, segment))
     shares = np.column_stack([cpu.floats(name) for name in cpu.names if name.endswith("_pct")])[order]
     run = segment[order] * len(names) + key[order]
     is_moved = (np.abs(np.diff(shares, axis=0)) > _STEP).any(axis=1) & (run[1:] == run[:-1])
-    idle = cpu.floats("idle_pct") if "idle_pct" in cpu else np.zeros(len(segment))
+    idle, waits = (np.nan_to_num(cpu.floats(name)) for name in ("idle_pct", "iowait_pct"))
     screens = np.bincount(np.unique(np.stack((segment, report)), axis=1)[0])
     is_run = screens >= _FEWEST_SCREENS
     is_run[segment[order][1:][is_moved]] = False
-    is_run[segment[(idle <= _HARDLY_IDLE) | (idle >= _IDLE)]] = False
+    is_run[segment[(waits >= _HUNG) | (idle >= _IDLE)]] = False
     result: Bools = is_run[segment]
     return result
 
 
 _STEP = 0.11  # of a share as it is printed
-_HARDLY_IDLE, _IDLE = 10.0, 98.0
+_HUNG, _IDLE = 90.0, 98.0
 _FEWEST_SCREENS = 4
 _LINES_ABOVE = 4  # from the date to the shares: the time, the tasks, and one of the script's own
+_AGREE_S, _TIME = 300.0, re.compile(r"\d\d:\d\d:\d\d")
 _LOOP, _MOMENT = "loop", "moment"
-_FINISH = {"": _of_cpus, _LOOP: _of_loop, _MOMENT: _of_moments}
-_MEBIBYTES = re.compile(r"\s*[MGTPE]iB Mem\b")
-"""As procps-ng after 3.3.12 counts memory; from 3.3.13 on it looks at the CPUs twice at its start (NEWS)."""
+_ONE_PLACE = re.compile(r"\d+[.,]\d")
 _REMARK = (
     "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "
-    "as averages since boot, which procps before 3.3.13 printed there; newer ones measure a moment. "
-    "top -b -n 2 shows a sample"
+    "as averages since boot, which procps before 3.3.13 printed there; where no date stands above each, "
+    "screens that do not move may be such, too. top -b -n 2 shows a sample"
+)
+_REMARK_OF_MOMENT = (
+    "the CPU shares of the first screen of a top are of the moment in which it started, "
+    "in a loop those of all screens. top -b -n 2 -d 5 shows a sample of 5 s"
 )
 FORMAT = TableFormat(
     id="top",

@@ -149,7 +149,8 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         at = np.flatnonzero(~is_untimed)
         # the sections of sar begin again at the first sample, and so do runs one below the other
         group = rows.block if rows.layout.clock == "row" else timing.segment
-        back = _clock.first_back(timing.local[at], group[at])
+        # one without a date tells nothing beside one that has it
+        back = _clock.first_back(timing.local[at], np.where(timing.is_dated, group, -1 - group)[at])
         if back >= 0:
             yield _note(found, int(rows.lines[at[back]]), _clock.GOES_BACK)
 
