@@ -232,6 +232,16 @@ class View:
         found = cpu[np.asarray(cpu["cpu"] == "all")]
         return found if len(found) else None
 
+    @property
+    def has_only_cpu_averages(self) -> bool:
+        """Whether all that the capture has of the CPUs are averages since boot or over a run."""
+        return "cpu" in self.average_only
+
+    @property
+    def cpu_samples(self) -> Table | None:
+        """As `cpu_all`, but None where it holds averages: they say nothing of any moment."""
+        return None if self.has_only_cpu_averages else self.cpu_all
+
 
 def same_reports(samples: Table, others: Table) -> Mask:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""

@@ -607,9 +607,9 @@ def _is_cpu_spent(view: View, rows: Table, limits: Limits) -> bool:
 
     But for those that are flushed: whoever asked for that waits.
     """
-    cpu, (reads, ios) = view.cpu_all, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
+    cpu, (reads, ios) = view.cpu_samples, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
     is_asked = reads >= limits.read_share * ios or (rows.floats("flushes_per_s") >= 1).any()
-    if cpu is None or is_asked or "cpu" in view.average_only:
+    if cpu is None or is_asked:
         return False
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)

@@ -113,7 +113,7 @@ class Side:
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
     """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
-    if "cpu" in view.average_only:
+    if view.has_only_cpu_averages:
         return None  # an average since boot says nothing of these samples
     hidden = _beside_saturation(view, limits)
     if hidden and hidden.severity == "notice":

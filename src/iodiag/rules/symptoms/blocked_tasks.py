@@ -175,7 +175,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     if not hung and (served := list(_served(view, all_rows, limits))):
         severity = "info"
         others += served
-    work = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    work = cpu_shares(view.cpu_samples)
     if len(rows) < limits.seldom / 100 * len(all_rows) and not (hung or waits) and work is not None:
         # CPUs that work most of the time wait for few
         severity = "info" if work.busy >= HELD_PCT else severity
@@ -252,7 +252,7 @@ def _of_listing(view: View, limits: Limits) -> Finding | None:
 
 def _idle_disks(view: View, limits: Limits) -> Evidence | None:
     """That the disks have next to nothing in flight, and the CPUs no task that waits for I/O; None if not."""
-    cpu = None if "cpu" in view.average_only else view.cpu_all
+    cpu = view.cpu_samples
     disks = [view.series(name) for name in topmost(view, [series.name for series in view.devices])]
     depths = [weighted.mean(series.samples, "depth") for series in disks if series is not None]
     if cpu is None or not view.cpus or not depths or not _are_shown(view):
@@ -412,8 +412,8 @@ METER = 1.0
 
 def _iowait_samples(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
-    cpu = view.cpu_all
-    if cpu is None or "cpu" in view.average_only or _are_shown(view):
+    cpu = view.cpu_samples
+    if cpu is None or _are_shown(view):
         return None
     rows = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
     return rows if len(rows) >= max(1, limits.nearly / 100 * len(cpu)) else None
@@ -489,9 +489,9 @@ _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 
 def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
-    rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_all
+    rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_samples
     paging, samples = _paging(view, rows), _paging(view, queue)
-    if _are_shown(view) or cpu is None or "cpu" in view.average_only or len(rows) < limits.samples:
+    if _are_shown(view) or cpu is None or len(rows) < limits.samples:
         return None
     waits = list(_iowait(view, rows, limits))
     then, meanwhile = _moved(view, rows)
@@ -570,8 +570,8 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
 
 def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """The CPUs' own account of the wait; of kernels that count none, their idle time while data moves."""
-    cpu = view.cpu_all
-    if cpu is None or "cpu" in view.average_only:
+    cpu = view.cpu_samples
+    if cpu is None:
         return
     own, _ = paired(cpu, rows)
     share, idle = (weighted.mean(cpu[own], f"{name}_pct", "cpu") for name in ("iowait", "idle"))
