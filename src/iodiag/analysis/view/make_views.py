@@ -84,6 +84,16 @@ class _Inputs:
     sections: list[Section] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
 
+    @property
+    def captures(self) -> list[Section]:
+        """The sections but those of context."""
+        return [section for section in self.sections if not section.is_context]
+
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs a banner states."""
+        return next((section.cpus for section in self.captures if section.cpus), None)
+
 
 def _by_host(capture: Capture) -> dict[str | None, _Inputs]:
     """The inputs of each host, in one pass over all; None is whatever is of no host."""
@@ -111,7 +121,6 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
         samples, averages = inputs.tables.get(family), inputs.averages.get(family)
         samples = samples if samples is None else select(samples, selection)
-        old = None
         if family == "cpu":
             averages = averages if averages is None else averages[_are_shares(averages)]
             if samples is not None:
@@ -121,8 +130,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             if family == "cpu" and "may_be_sample" in samples:
                 is_old = is_old & ~_is_sample(samples, inputs.tables.get("disk"))
-            old, samples = samples[is_old], samples[~is_old]
-            since_boot[family] = old
+            since_boot[family], samples = samples[is_old], samples[~is_old]
+        old = since_boot.get(family)
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
             average_only.add(family)
@@ -139,20 +148,34 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         disk, topology = _with_inferred(disk, topology)
         disk = with_time_of_parts(disk) if "disk" in average_only else disk
         tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection)
-    banner = [section for section in inputs.sections if not section.is_context]
+    kernel, kernel_origin = _kernel(inputs.captures, sources)
     return View(
         host=host,
         tables=tables,
         topology=topology,
         facts=tuple(inputs.facts),
-        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None) or _listed(tables.get("cpu")),
-        kernel=next((s.kernel for s in banner if s.kernel), None),
+        cpus=selection.cpus or inputs.cpus or _listed(tables.get("cpu")),
+        kernel=kernel,
+        kernel_origin=kernel_origin,
         average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
         odd_cpu=odd_cpu,
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _kernel(sections: Sequence[Section], sources: Mapping[str, Source]) -> tuple[str | None, str]:
+    """The kernel that some sections state, and the input and line (of a binary file the byte) of it."""
+    section = next((section for section in sections if section.kernel), None)
+    if section is None or section.kernel is None:
+        return None, ""
+    source = sources[section.source]
+    at = source.data.find(section.kernel.encode())
+    if at < 0:  # pseudonyms may have taken its place
+        return section.kernel, ""
+    place = at if source.pos_unit == "byte" else int(np.searchsorted(source.line_feeds, at)) + 1
+    return section.kernel, f"banner {section.source}:{place}"
 
 
 def _is_sample(cpu: Table, disk: Table | None) -> Mask:

@@ -29,7 +29,7 @@ from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
@@ -213,10 +213,16 @@ def _of(found: Slow) -> Iterator[Evidence]:
         yield cite(found.busy.rows, text, found.busy.template_values(), weighs="against")
     device = found.series.device
     if device is not None and device.write_cache == "write through":
-        text = "its write cache is said to be off or protected (write through): flushes should cost nothing"
-        yield cite(None, text, weighs="against")
+        text = (
+            "its write cache is said to be off or protected (write through, {origin}): flushes should cost "
+        )
+        text += "nothing"
+        origin: Values = {"origin": device.provenance.get("write_cache", "")}
+        yield cite_origin(found.rows, text, origin, weighs="against")
     if is_spinning(found.series):
-        yield cite(None, "it spins: a flush takes a turn of the disk at the least", weighs="context")
+        text = "it spins ({origin}): a flush takes a turn of the disk at the least"
+        stated: Values = {"origin": found.series.rotational_origin}
+        yield cite_origin(found.rows, text, stated, weighs="context")
 
 
 RULE = Rule(

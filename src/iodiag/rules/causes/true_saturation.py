@@ -221,7 +221,7 @@ def _finding(
             *map(longest_wait, _late_journals(view, series)),
             *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
-            *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
+            *((same,) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
