@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from click.testing import CliRunner
 
@@ -68,6 +70,20 @@ def test_a_long_run_says_a_line_a_minute(capsys, monkeypatch):
         "iodiag: 150 of 1,000 host-days judged, 2.0 per s, 7 min left",
         "iodiag: 300 of 1,000 host-days judged, 2.0 per s, 6 min left",
     ]
+
+
+def test_what_came_out_is_told_first_and_inputs_passed_over_by_reason(fleet, tmp_path):
+    given = tmp_path / "given"
+    shutil.copytree(fleet.inputs / fleet.planted[0].host, given / "web1")
+    for name in ("a", "b", "c", "d"):
+        (given / f"{name}.txt").write_text(f"notes of {name}\n")
+    result = CliRunner().invoke(cli, ["fleet", str(given), "-o", str(tmp_path / "out"), "--jobs", "1"])
+    first, second, *others = result.output.splitlines()
+    assert "See " in first
+    assert " host-days in " in second
+    (unknown,) = (line for line in others if "4 inputs (" in line)
+    assert "holds nothing that iodiag knows" in unknown
+    assert unknown.count("holds nothing") == 1
 
 
 def refused(*arguments: object) -> str:
