@@ -152,3 +152,10 @@ def test_how_much_of_the_time_flushes_fill_is_said_of_the_samples_that_have_any(
     text = iostat([{"sda": flushes(68.0, 12.2)}] * 10 + [{"sda": flushes(0.0, 0.0)}] * 50)
     (finding,) = findings(report_of(text, rules=[RULE]))
     assert "in 10 of 60 samples one is under way 83 % of the time" in finding.summary
+
+
+@pytest.mark.parametrize(("util", "is_told"), [(50.0, True), (100.0, False)])
+def test_a_share_of_time_beyond_util_says_how_the_two_go_together(report_of, util, is_told):
+    (found,) = findings(report_of(iostat([{"sda": flushes(30, 30) | {"%util": util}}] * 20), rules=[RULE]))
+    assert "one is under way 90 % of the time" in found.summary
+    assert (f"%util, {util:.0f} %, counts reads and writes alone" in found.summary) == is_told

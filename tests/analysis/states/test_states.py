@@ -289,3 +289,10 @@ def test_a_state_does_not_mix_runs_of_other_requests(size, counts):
     runs = [iostat([{"sda": load(36, 27.8, size=own, reads=0)}] * n) for own, n in ((33, 4), (size, 3))]
     series = view_of(f"First run:\n{runs[0]}\nSecond run:\n{runs[1]}").series("sda")
     assert [state.samples for state in states(series)] == counts
+
+
+@pytest.mark.parametrize(("rate", "wait", "is_told"), [(12, 80.0, True), (100, 0.1, False), (0, 0.0, False)])
+def test_flushes_that_take_a_good_part_of_the_time_are_told_as_well(rate, wait, is_told):
+    (state,) = found([WRITES | {"f/s": rate, "f_await": wait}] * 3)
+    assert text_of(state, 3).endswith(f"; {rate} flushes/s, {wait:g} ms each") == is_told
+    assert ("flush" in text_of(state, 3)) == is_told

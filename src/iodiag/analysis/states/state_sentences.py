@@ -83,6 +83,19 @@ def text_of(state: State, samples: int, name: str = "samples") -> str:
 
 def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str, Values]:
     """The template of that sentence and its values."""
+    text, values = _sentence(state, samples, name)
+    rate, wait = state.mean("flushes_per_s"), state.mean("flush_await_ms")
+    if rate * wait / 1000 >= FLUSHED:
+        text += "; {flushes} flushes/s, {flush:ms} each"
+        values |= {"flushes": rate, "flush": wait}
+    return text, values
+
+
+FLUSHED = 0.05
+"""Share of the time with a flush under way, by rate times latency, from which flushes are told as well."""
+
+
+def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     values: Values = {
         "count": state.samples,
         "all": samples,

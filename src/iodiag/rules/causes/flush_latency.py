@@ -176,12 +176,15 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         if len(group) > 1
         else "",
         "stalled": worst.stalled,
+        "util": weighted.mean(worst.rows, "util_pct"),
         "count": len(worst.rows),
         "all": len(worst.series.samples),
     }
     text = "A cache flush of {device}{others} takes {await} ms; "
     text += "in {count} of {all} samples " * (len(worst.rows) < len(worst.series.samples))
     text += "one is under way {stalled:.0f} % of the time"
+    if worst.stalled > float(values["util"]) + 1:
+        text += ", by rate times latency (%util, {util:.0f} %, counts reads and writes alone)"
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
