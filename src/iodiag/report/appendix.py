@@ -443,13 +443,13 @@ def sources(report: Report) -> TextTable:
     rows = []
     for summary in report.sources[:SOURCES_SHOWN]:
         section = summary.section
-        where = f"{section.source}:{section.first_line}" if section.first_line > 1 else section.source
+        place = f"{section.place_sign}{section.first_line}" if section.first_line > 1 else ""
         # context holds no samples: a zero in its row would read as a failure
         reports = wording.count(section.reports) if section.reports or not section.is_context else ""
         when = wording.time_span(section.start, section.end, report.timezone)
         rows.append(
             (
-                (wording.name(where),),
+                (wording.name(section.source + place),),
                 wording.prose(section.format + (" (context)" if section.is_context else "")),
                 (Span(wording.visible(" ".join(section.layout.split()), wording.NAME_LIMIT), is_code=True),)
                 if section.layout.strip()
@@ -495,17 +495,19 @@ def _by_reason(
     summaries: Iterable[SourceSummary], lines_of: Callable[[SourceSummary], Iterable[UnparsedLine]]
 ) -> list[Item]:
     groups: dict[tuple[str, str], dict[tuple[int, str], None]] = {}
+    signs = {}
     for summary in summaries:
+        signs[summary.section.source] = summary.section.place_sign
         for line in lines_of(summary):
             groups.setdefault((summary.section.source, line.reason), {})[line.line, line.text] = None
-    return [_remark(source, reason, list(lines)) for (source, reason), lines in groups.items()]
+    return [_remark(source, signs[source], reason, list(lines)) for (source, reason), lines in groups.items()]
 
 
-def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Item:
+def _remark(source: str, sign: str, reason: str, lines: Sequence[tuple[int, str]]) -> Item:
     quoted = [f"{at}: {wording.verbatim(text)}" for at, text in lines if text]
     ranges, more = wording.line_ranges(at for at, _ in lines if at)
-    where = wording.name(source).text + (f":{ranges}" if ranges and not quoted else "")
-    extent = wording.plural(len(lines), "line") if len(lines) > 1 else ""
+    where = wording.name(source).text + (f"{sign}{ranges}" if ranges and not quoted else "")
+    extent = wording.plural(len(lines), "line" if sign == ":" else "place") if len(lines) > 1 else ""
     if len(quoted) > LINES_SHOWN:
         extent += f", the first {LINES_SHOWN} shown"
     elif more and not quoted:
