@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from fleet.conftest import everything, finish, start
 from iodiag.cli import cli
 from iodiag.fleet import progress
+from sample_files import SAMPLES
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,7 @@ from iodiag.fleet import progress
         (["--rule", "nope"], "no rule is called 'nope'"),
         (["--set", "true-saturation.nope=1"], "no threshold is called"),
         (["--tz", "Mars/Olympus"], "is not a time zone"),
+        (["--since", "25:99"], "is not a time"),
         (["--inventory", "missing.csv"], "missing.csv"),
         (["--jobs", "0"], "--jobs"),
     ],
@@ -84,6 +87,25 @@ def test_what_came_out_is_told_first_and_inputs_passed_over_by_reason(fleet, tmp
     (unknown,) = (line for line in others if "4 inputs (" in line)
     assert "holds nothing that iodiag knows" in unknown
     assert unknown.count("holds nothing") == 1
+
+
+def test_a_fleet_is_judged_by_its_devices_and_days_asked_for(tmp_path):
+    for name, kind in (("slow-member", "web1"), ("full-write-cache", "web2")):
+        shutil.copytree(SAMPLES / "cases" / name, tmp_path / "given" / kind)
+    given = str(tmp_path / "given")
+    out = tmp_path / "out"
+    options = ["--since", "2026-11-21", "--device", "sda", "--cpus", "2", "--interval", "1", "--jobs", "1"]
+    result = CliRunner().invoke(cli, ["fleet", given, "-o", str(out), *options])
+    assert result.exit_code == 0, result.output
+    assert f"1 host-days in {out}" in result.output
+    assert "web1/iostat.txt: unknown: has no samples of the days asked for" in result.output
+    assert set(pd.read_parquet(out / "tables" / "disk")["device"]) == {"sda"}
+    assert set(pd.read_parquet(out / "devices.parquet")["device"]) == {"sda"}
+    wrong = CliRunner().invoke(
+        cli, ["fleet", given, "-o", str(tmp_path / "no"), "--device", "x", "--jobs", "1"]
+    )
+    assert wrong.exit_code == 3
+    assert "--device x: no such device has samples" in wrong.output
 
 
 def refused(*arguments: object) -> str:

@@ -127,6 +127,7 @@ def _options(options: dict[str, Any]) -> Options:
         skip_rules=chosen["skip_rules"],
         ignore=tuple(chosen["ignore"]),
         tz=chosen["tz"],
+        **{name: options[name] for name in ("devices", "since", "until", "cpus", "interval")},
         tables=tuple(sorted(options["tables"])) or None,
     )
     judging_options.check(wanted.of_judging())
