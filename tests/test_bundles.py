@@ -110,7 +110,8 @@ def test_the_archive_of_azure_s_script(tmp_path: Path, pack: Pack):
     assert disk["since_boot"].sum() == 2
     assert set(disk["interval_s"].dropna()) == {1.0}
     assert disk["time"].iloc[-1].to_pydatetime() == host.clock.replace(tzinfo=None)
-    assert len(capture.tables["queue"]) == 60
+    assert capture.tables["queue"]["interval_s"].tolist()[1:] == [1.0] * 59
+    assert capture.tables["swapping"]["since_boot"].tolist() == [True] + [False] * 59
     assert any(device.mountpoints == ("/",) for device in capture.topology)
 
 
@@ -137,6 +138,11 @@ def test_a_folder_of_pt_stalk(tmp_path: Path, pack: Pack):
     assert own["since_boot"].tolist() == [True, True] + [False] * 58
     assert set(own["interval_s"].dropna()) == {1.0}
     assert own["time"].iloc[0] == pd.Timestamp("2026-11-23 12:00:00")
+    queue = capture.tables["queue"]
+    every_second = queue[queue["source"].str.contains("-vmstat(?:$|[.])", regex=True)]
+    assert every_second["interval_s"].tolist()[1:] == [1.0] * 29, "as iostat's beside it"
+    assert every_second["time"].tolist()[-1] == pd.Timestamp("2026-11-23 12:00:29")
+    assert not set(queue["interval_s"].dropna()) - {1.0}, "nothing tells the length of the file of the whole"
     report = analyze([place])
     assert {device.name: device.samples for device in report.devices} == {"sda": 29, "dm-0": 29}
 

@@ -60,6 +60,25 @@ NAMED = [("a/iostat", "A", "disk"), ("b/iostat", "B", "disk")]
         ([("c/hostname", "C", "statement"), ("c/d/io", "C.net", "disk"), ("c/x", None)], ["C.net"] * 3),
         ([("c/hostname", "new", "statement"), ("c/d/io", "old", "disk"), ("c/x", None)], ["old"] * 3),
         ([("c/hostname", "B", "statement"), ("c/sys/x", None, "context")], ["B", "B"]),
+        # nor does a day of sar before the renaming decide whose other commands' output is
+        (
+            [
+                ("c/hostname", "C", "statement"),
+                ("c/cmds/sar/sar27", "old", "samples"),
+                ("c/cmds/process/iotop", "C", "samples"),
+                ("c/cmds/block/lsblk", None, "context"),
+            ],
+            ["C", "old", "C", "C"],
+        ),
+        (
+            [
+                ("c/hostname", "C", "statement"),
+                ("c/cmds/sar/sar27", "old", "samples"),
+                ("c/log/messages", "C", "samples"),
+                ("c/cmds/block/lsblk", None, "context"),
+            ],
+            ["C", "old", "C", "C"],
+        ),
         # standard input lies nowhere
         ([("(stdin)", None, "context")], [None]),
     ],

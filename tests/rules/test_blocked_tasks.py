@@ -679,3 +679,133 @@ def test_runs_are_named_by_their_place_in_the_text(report_of):
     assert "(3.0 in the second run, 9.0 in the third run)" in finding.summary
     assert "almost nothing is read or written" in finding.summary
     assert "flushed" not in finding.summary
+
+
+TRICKLE = [{"b": 2, "wa": 45, "us": 2, "sy": 2, "bi": 0, "bo": 600}] * 9
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        (TRICKLE, "warning"),
+        ([*TRICKLE, {"b": 3, "wa": 45, "bi": 0, "bo": 600}, *TRICKLE], "warning"),  # three once
+        ([row | {"bo": 60_000} for row in TRICKLE], "notice"),  # a stream may fill the disk
+        ([row | {"bi": 600} for row in TRICKLE], "notice"),  # who reads waits for his own
+        ([row | {"us": 30} for row in TRICKLE], "notice"),  # they work for as long
+        (TRICKLE[:6] + [row | {"b": 0} for row in TRICKLE[:4]], "notice"),
+    ],
+    ids=["always", "three in one sample", "a stream", "reads", "working", "not always"],
+)
+def test_who_always_waits_while_hardly_anything_is_written_waits_for_each_write(report_of, rows, severity):
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("these are synchronous" in finding.summary) is (severity == "warning")
+
+
+def averages(busy, iowait):
+    """`iostat -x` without an interval: a disk that is `busy` on average, and CPUs that wait."""
+    first = iostat([{"sda": {}}], {}, cpus=8).split("11/20/26 13:00:01")[0]
+    rows = first.replace("100.00 ", f"{100 - iowait:.2f} ", 1).splitlines()
+    head = next(n for n, line in enumerate(rows) if "%iowait" in line)
+    rows[head + 1] = f"  0.00 0.00 0.00 {iowait:.2f} 0.00 {100 - iowait:.2f}"
+    disk = next(n for n, line in enumerate(rows) if line.startswith("sda"))
+    cells = rows[disk].split()
+    rows[disk] = " ".join([*cells[:-1], f"{busy:.2f}"])
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("busy", "iowait", "told"),
+    [
+        (
+            72.0,
+            15.4,
+            "iowait is 15.40 %, as an average since boot or over a run; meanwhile sda was 72 % busy",
+        ),
+        (
+            72.0,
+            13.1,
+            "iowait is 13.10 %, as an average since boot or over a run; meanwhile sda was 72 % busy",
+        ),
+        (30.0, 13.1, None),  # a task that waits, and no disk that is busy for it
+        (72.0, 9.1, None),  # less than a task on eight CPUs
+    ],
+)
+def test_averages_tell_of_a_wait_beside_a_disk_that_was_busy(report_of, busy, iowait, told):
+    report = report_of("$ iostat -x\n" + averages(busy, iowait))
+    finding = only(report)
+    assert (finding is not None) is (told is not None)
+    if finding:
+        assert told in finding.summary
+        assert (finding.severity, finding.confidence, report.verdict.state) == ("notice", "low", "open")
+
+
+def _with_a_stall(reads: list[int], blocked: int = 5, written: int = 1100, tasks: int = 0) -> str:
+    """Forty seconds in which reads trickle, with a stall of eight in the midst."""
+    calm = [{"b": tasks, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]
+    stall = [{"b": blocked, "id": 80, "bi": kb, "bo": written} for kb in reads]
+    return "$ vmstat 1\n" + vmstat([*calm, *stall, *calm])
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({"reads": [0, 4, 0, 0, 0, 4, 0, 0]}, "warning"),
+        ({"reads": [0, 120, 0, 0, 120, 0, 0, 120]}, "notice"),  # reads go on: flushers alone may wait
+        ({"reads": [0, 0, 0]}, "notice"),  # a hiccup
+        ({"reads": [0] * 8, "written": 90}, "notice"),  # no flush
+        ({"reads": [0] * 8, "tasks": 1}, "notice"),  # one waits at all times
+    ],
+)
+def test_a_stall_in_the_midst_of_calm_is_a_cost_where_reads_wait_behind_a_flush(report_of, changes, severity):
+    finding = only(report_of(_with_a_stall(**changes), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("who reads waits behind the flush" in finding.summary) == (severity == "warning")
+
+
+def test_reads_that_end_with_the_flush_were_not_held_up_by_it(report_of):
+    rows = [{"b": 0, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]
+    rows += [{"b": 5, "id": 80, "bi": 0, "bo": 1100}] * 8 + [{"b": 0, "id": 90, "bi": 0, "bo": 80}] * 16
+    assert only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE])).severity == "notice"
+
+
+def test_bursts_of_flushes_ask_for_smaller_ones(report_of):
+    finding = only(report_of(_with_a_stall([0] * 8), rules=[RULE]))
+    assert "vm.dirty_background_bytes" in finding.remedy[0]
+
+
+def ps(*commands: str) -> str:
+    rows = (
+        f"root {100 + n:8}  0.4  0.0      0     0 ?        D    09:02   0:11 {command}\n"
+        for n, command in enumerate(commands)
+    )
+    return "\n" + "".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("changes", [{}, {"id": 0, "wa": 60, "us": 40}], ids=["idle CPUs", "none idle"])
+@pytest.mark.parametrize(
+    ("commands", "is_told"),
+    [(["[pdflush]"] * 5, True), (["postgres"] * 5, False)],
+    ids=["flushers", "callers"],
+)
+def test_flushers_among_the_tasks_that_wait_are_told_apart(report_of, commands, is_told, changes):
+    rows = [{"b": 6, "bo": 18000, "bi": 4, "wa": 20} | changes] * 8
+    finding = only(report_of(ps(*commands) + vmstat(rows), rules=[RULE]))
+    said = "5 of 5 listed in state D write the page cache back: callers are about 1 of the 6 that are blocked"
+    assert (said in finding.summary) is is_told
+    assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_told"), [(["[flush-8:0]"] * 4, False), (["cp", "mysqld", "tar"], True)]
+)
+def test_flushers_alone_in_a_listing_are_no_crowd(report_of, commands, is_told):
+    text = iostat([{"sda": load(90, 8)}] * 4, shares(0.5)) + ps(*commands)
+    assert (only(report_of(text, rules=[RULE])) is not None) is is_told
+
+
+def test_a_flat_rate_that_several_wait_for_is_all_that_the_disk_takes(report_of):
+    rows = [{"b": 6, "bo": 18000 + 90 * n, "bi": 4, "wa": 60, "us": 40, "id": 0} for n in range(8)]
+    assert "takes no more" in only(report_of(vmstat(rows), rules=[RULE])).summary
+    alone = [row | {"b": 1} for row in rows]
+    assert "takes no more" not in only(report_of(vmstat(alone), rules=[RULE])).summary

@@ -138,9 +138,19 @@ def test_busy_cpus_are_never_no_visible_trouble(report_of):
         ((1.0, 1.0, 91.0), "CPU 3 spends 91 % of its time in interrupts"),
         ((0.0, 60.0, 40.0), "CPU 3 is 100 % busy, while all CPUs together are"),
         ((90.0, 0.0, 10.0), "CPU 3 is 100 % busy, while all CPUs together are"),
+        ((1.0, 10.0, 88.0), "CPU 3 spends 88 % of its time in interrupts"),
         ((80.0, 0.0, 10.0), ""),
+        ((10.0, 2.0, 75.0), ""),
     ],
-    ids=["interrupts", "nearly all interrupts", "a task in the kernel", "a program", "not full"],
+    ids=[
+        "interrupts",
+        "nearly all interrupts",
+        "a task in the kernel",
+        "a program",
+        "interrupts and the rest of the kernel",
+        "not full",
+        "interrupts, and not full",
+    ],
 )
 @pytest.mark.parametrize(("calm", "is_half"), [(0, True), (2, True), (4, False)])
 def test_one_full_cpu_is_told_however_idle_the_others(report_of, last, told, calm, is_half):

@@ -307,6 +307,42 @@ def test_a_device_that_hardly_answers_is_work_that_stands_still(report_of, sampl
     assert ("slow rather than full" in only(report).summary) == (severity == "critical")
 
 
+CALM = load(3, 7, size=14, util=1.6)
+LATE = load(1.9, 2600, size=13, depth=5.0, util=47.0)
+
+
+@pytest.mark.parametrize(
+    ("others", "late", "cpu", "severity"),
+    [
+        ([CALM] * 6, LATE, None, "critical"),
+        ([CALM] * 6, LATE, {"%user": 10.0, "%iowait": 0.0, "%idle": 90.0}, "warning"),
+        ([CALM] * 20, LATE, None, "warning"),
+        ([load(0.3, 7, size=14, util=0.2)] * 6, LATE, None, "warning"),
+        ([load(3, 7, size=2, util=1.6)] * 6, LATE, None, "warning"),
+        ([load(3, 400, size=14, util=40.0)] * 6, LATE, None, "warning"),
+        ([CALM] * 6, load(1.9, 2600, size=13, depth=5.0, util=4.0), None, "warning"),
+        ([load(3, 7, size=14, util=25.0)] * 6, LATE, None, "warning"),
+    ],
+    ids=[
+        "quick at a like load",
+        "nobody waits",
+        "a rare event",
+        "fewer requests",
+        "smaller requests",
+        "slow always",
+        "a disk that spins up",
+        "as long busy for each",
+    ],
+)
+def test_stalls_that_a_mean_over_minutes_hides_are_work_that_stands_still(
+    report_of, others, late, cpu, severity
+):
+    samples = [{"sda": one} for one in [*others, late, late, late]]
+    finding = only(report_of(iostat(samples, cpu, step=600), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("at another time 3 requests/s took 7 ms each" in finding.summary) == (severity == "critical")
+
+
 @pytest.mark.parametrize(("util", "is_told"), [(0.02, False), (0.0, False), (40.0, True)])
 def test_averages_of_a_device_that_was_hardly_ever_busy_tell_no_latency(report_of, util, is_told):
     """Its mean queue is that of all the time, and of bursts it was thousands."""

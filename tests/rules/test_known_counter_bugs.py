@@ -65,3 +65,38 @@ def test_ranges_of_one_fault_do_not_overlap():
         assert known_bug(f"{major}.{minor}.0", bug.column, bug.error) is bug
         assert bug.source.startswith("https://")
     assert known_bug(None, "util_pct", "too high") is None
+
+
+PHANTOM = {"r/s": 2.4, "rkB/s": 96.0, "r_await": 0.4, "w/s": 4.2, "wkB/s": 125.0, "w_await": 3.2}
+PHANTOM |= {"aqu-sz": 0.3, "%util": 30.2}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device", "changes", "is_told"),
+    [
+        ("4.19.32-1", "nvme0n1", {}, True),
+        ("4.15.0-43", "nvme0n1", {}, False),
+        ("4.19.32-1", "sda", {}, False),
+        ("4.19.32-1", "nvme0n1", {"w/s": 60.0}, False),
+        ("4.19.32-1", "nvme0n1", {"w_await": 70.0}, False),
+        ("4.19.32-1", "nvme0n1", {"aqu-sz": 1.0, "%util": 100.0}, False),
+    ],
+    ids=["phantoms", "another kernel", "a disk", "flushes of 5 ms", "its writes wait", "one is stuck"],
+)
+def test_requests_that_are_not_there_are_neither_in_flight_nor_keep_a_device_busy(
+    report_of, kernel, device, changes, is_told
+):
+    report = report_of(on(kernel, PHANTOM | changes, device))
+    told = [f for f in report.findings if f.rule == "util-sampling-bias"]
+    assert [f.summary for f in told if "0.0144 requests in flight by rate times latency" in f.summary] == [
+        f.summary for f in told
+    ]
+    assert bool(told) is is_told
+    (state,) = report.states
+    assert ("1 % busy at the most by rate times latency (%util is printed as 30 %)" in state.text) is is_told
+
+
+def test_one_sample_with_a_request_that_outlives_it_shows_no_phantoms(report_of):
+    rows = [PHANTOM | {"aqu-sz": 0.01, "%util": 8.0}] * 5 + [PHANTOM] * 5
+    text = iostat([{"nvme0n1": row} for row in rows]).replace("Linux 6.1.0", "Linux 4.19.32-1")
+    assert not any("%util is printed" in state.text for state in report_of(text).states)

@@ -235,3 +235,15 @@ def test_tens_of_thousands_in_flight_while_busy_are_counters_that_contradict_eac
         outcome = silent(report)
         assert outcome.status == "undetermined"
         assert "80,950 requests in flight while busy" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("size", "reads", "is_told"),
+    [(46.0, 25.5, True), (46.0, 60.0, False), (52.0, 24.0, False)],
+    ids=["a few more reads", "more than twice the reads", "other writes"],
+)
+def test_a_disk_that_has_a_few_reads_of_others_carries_the_same_writes(report_of, size, reads, is_told):
+    upper = row(60, 56.0, 46.0, "w") | {"r/s": 24.0, "rkB/s": 810.0, "r_await": 2.0}
+    disk = row(60, 4.3, size, "w") | {"r/s": reads, "rkB/s": 34 * reads, "r_await": 1.8, "%util": 60.0}
+    report = report_of(iostat([{"dm-0": upper, "sda": disk}] * 3), rules=[RULE])
+    assert bool([f for f in report.findings if f.rule == RULE]) is is_told

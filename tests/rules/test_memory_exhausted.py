@@ -142,3 +142,24 @@ def test_the_memory_of_the_host_includes_the_cache_that_is_not_counted_as_used(r
     )
     assert str(cached) in text
     assert "of 64.0 GB are available" in only(report_of(text, rules=[RULE])).summary
+
+
+def top(used, free):
+    screen = (
+        "top - 10:00:0{} up 3 days,  1:01,  2 users,  load average: 61.20, 48.10, 20.00\n"
+        "%Cpu(s):  2.2 us, 71.2 sy,  0.0 ni,  4.5 id, 22.0 wa,  0.0 hi,  0.1 si,  0.0 st\n"
+        "KiB Mem : 65966492 total,   138232 free, 65765952 used,    62308 buff/cache\n"
+        f"KiB Swap: {used + free} total, {free:8} free, {used:8} used.     2329 avail Mem \n\n"
+    )
+    return "".join(screen.format(second) for second in (1, 4, 7))
+
+
+@pytest.mark.parametrize(
+    ("used", "free", "said"),
+    [(33030140, 0, "swap is full"), (0, 0, "there is no swap"), (16515070, 16515070, None)],
+)
+def test_the_share_of_swap_is_known_where_used_and_free_are(report_of, used, free, said):
+    finding = only(report_of(top(used, free), rules=[RULE]))
+    assert (said in finding.summary if finding else None) == (True if said else None)
+    if said == "swap is full":
+        assert "100.00 % of swap" in finding.evidence[0].text

@@ -156,6 +156,23 @@ def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(repo
 
 
 @pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ((2.0, 5.0, 1.0), "against 2.92 ms (1 ms to 5 ms) on sdb, sdc, sdd"),
+        ((2.0, 2.2, 2.1), "against 2.11 ms on sdb, sdc, sdd"),
+    ],
+    ids=["apart", "alike"],
+)
+def test_rate_size_and_latency_of_several_fast_disks_are_means_of_the_same_requests(report_of, others, told):
+    rates = (40.0, 50.0, 35.0)
+    fast = {f"sd{x}": sibling(ms, rate, 4) for x, ms, rate in zip("bcd", others, rates, strict=True)}
+    (finding,) = findings(report_of(iostat([{"sda": sibling(400, 36, 4), **fast}]), rules=[RULE]))
+    assert told in finding.summary
+    mean = sum(ms * rate for ms, rate in zip(others, rates, strict=True)) / sum(rates)
+    assert f"{400 / mean:.0f} times as long" in finding.summary
+
+
+@pytest.mark.parametrize(
     ("way", "samples", "more", "severity"),
     [
         ("w", 1, {}, "notice"),

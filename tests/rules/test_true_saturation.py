@@ -513,6 +513,10 @@ def test_flushed_writes_in_line_are_waited_for_however_busy_the_cpus(run):
         assert finding.severity == severity
 
 
+MERGED = {"w/s": 640.0, "wkB/s": 40_000.0}
+"""Writes of 62 kB: larger than a database's page, and smaller than what a disk takes at once."""
+
+
 @pytest.mark.parametrize(
     ("changes", "calm", "cpu", "severity"),
     [
@@ -521,8 +525,10 @@ def test_flushed_writes_in_line_are_waited_for_however_busy_the_cpus(run):
         ({"r/s": 20.0, "rkB/s": 80.0, "r_await": 90.0}, 2, None, "warning"),
         ({"w/s": 5000.0, "wkB/s": 80_000.0}, 2, None, "warning"),
         ({}, 2, {"%iowait": 2.0, "%idle": 90.0}, "notice"),
+        (MERGED | {"wrqm/s": 1500.0}, 2, {"%iowait": 0.0, "%idle": 90.0}, "notice"),
+        (MERGED | {"wrqm/s": 20.0}, 2, {"%iowait": 0.0, "%idle": 90.0}, "warning"),
     ],
-    ids=["one of three", "one of two", "readers", "small writes", "nobody waits"],
+    ids=["one of three", "one of two", "readers", "small writes", "nobody waits", "merged", "not merged"],
 )
 def test_a_flush_that_hurts_no_reader_costs_nobody(report_of, changes, calm, cpu, severity):
     flush = {"w/s": 640.0, "wkB/s": 307_000.0, "w_await": 194.0, "aqu-sz": 127.0, "%util": 100.0} | changes

@@ -97,7 +97,8 @@ def test_a_rate_that_moves_is_no_cap(run):
     ("device", "samples"), [("vdb", 1), ("vdb", 2), ("vdb", 3), ("sda", 2), ("sda", 3), ("sda", 5)]
 )
 def test_few_samples_tell_an_exact_number_under_a_queue(run, device, samples):
-    (finding,) = found(run(iostat([{device: held(6004, 39)}] * samples), FLASH))
+    rows = [{device: held(6004, 39 + n)} for n in range(samples)]
+    (finding,) = found(run(iostat(rows), FLASH))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
 
 
@@ -208,7 +209,7 @@ TOGETHER = [mix(60, depth, share) for depth, share in ((9, 0.52), (16, 0.47), (9
         ("sdc", [held(1120, depth, 128) for depth in (15, 14.06, 8.03)], "140 MiB/s"),
         ("vdb", [held(768, depth, 64) for depth in (12, 13.1)], "48 MiB/s"),
         ("vdb", [held(300, depth, 18) for depth in (5, 6, 8)], "300 IOPS in 3 samples"),
-        ("vdb", [held(3000, 21)] * 2, "3,000 IOPS"),
+        ("vdb", [held(3000, 21), held(3000, 22)], "3,000 IOPS"),
         ("vdb", [held(16030, 129), held(16040, 159)], "16,035 IOPS"),
         ("xvdf", [held(100, 5, 9)], "100 IOPS"),
         ("vda", [mix(60, 13.9, 0.5, 75)], "60 MiB/s"),
@@ -430,3 +431,9 @@ def test_no_meter_holds_what_answers_faster_than_a_network(run, wait, device, is
     if is_told:
         text = "requests/s (by their size) ranged over"
         assert any(text in item.text for item in found(report)[0].evidence)
+
+
+@pytest.mark.parametrize(("depths", "is_held"), [((18, 18), False), ((18, 19), True)])
+def test_one_sample_that_a_paste_has_twice_shows_no_constancy(run, depths, is_held):
+    rows = [{"vdb": held(130, depth, 9)} for depth in depths]
+    assert bool(found(run(iostat(rows)))) is is_held

@@ -72,23 +72,25 @@ class HostFolders:
 
         What has samples of disks is not given to a neighbouring folder's host, as those may be another
         host's; except in what is one host's as a whole: an archive, or with `top` each folder of so many
-        parts or more. No folder of fewer parts is asked then.
+        parts or more. No folder of fewer parts is asked then. What captures name in other folders of a report
+        (days that sar recorded before the host was renamed) does not count against what the report states.
         """
-        for place in _upward(parts):
-            if top is not None and len(place) < top:
-                break
+        asked = [place for place in _upward(parts) if top is None or len(place) >= top]
+        stated = next((self._stated[place] for place in asked if place in self._stated), None)
+        for place in asked:
             if place in self._stated:
-                return self._stated[place]
+                break
             is_one_host = top is not None or any(part.endswith(":") for part in place)
             near = self._right_there.get(place, {})
-            names = near or (self._below.get(place, {}) if is_one_host or not has_disk else {})
+            is_asked_below = stated is None and (is_one_host or not has_disk)
+            names = near or (self._below.get(place, {}) if is_asked_below else {})
             named = [host for host in names if host is not None]
             if named:
                 is_certain = len(named) == 1 and (near or None not in names or is_one_host)
-                return named[0] if is_certain else None
+                return named[0] if is_certain else stated
             if names and not has_disk:
-                return None
-        return None
+                break
+        return stated
 
     def owner_of_samples(self, root: Parts, parts: Parts, file: str) -> str:
         """The host of a fleet's samples that name none: the folder's, else called after the folder or file.

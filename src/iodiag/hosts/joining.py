@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from iodiag.hosts.captures_to_hosts import assign_hosts, without_host
 from iodiag.hosts.event_times import with_event_times
+from iodiag.hosts.pt_stalk_intervals import with_shared_intervals
 from iodiag.hosts.time_zones import in_zone, is_mixed, stacked_all_columns, unzoned
 from iodiag.model.capture import EVENTS, Capture
 from iodiag.model.topology import Device, merge
@@ -23,7 +24,8 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     whole = Capture()
     tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
-    captures = with_event_times(assign_hosts(_once(sorted(captures, key=_rank))))
+    captures = with_shared_intervals(assign_hosts(_once(sorted(captures, key=_rank))))
+    captures = with_event_times(captures)
     by_host: dict[str | None, list[Device]] = {}
     for capture in captures:
         whole.sources.update(capture.sources)

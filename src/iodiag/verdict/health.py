@@ -12,6 +12,7 @@ from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.quick_neighbours import are_twins, quicker_neighbour
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
+from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     BLOCKED_TASKS,
     CROWD_TASKS,
@@ -38,7 +39,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import is_virtual
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
-from iodiag.model.capture import UNNAMED
+from iodiag.model.capture import UNNAMED, Fact
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
 
@@ -77,6 +78,15 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
+
+APART = 5.0
+"""Times as long as writes from which the queue that both stand in does not explain what reads take."""
+
+FASTER_THAN_A_HEAD_KB = 285_000.0
+"""kB/s while busy that no spinning disk moves (data sheets)."""
+
+HELD_READS = 0.3
+"""Late reads in flight from which somebody waits for one for much of the time."""
 
 SELDOM_PER_S = 2 * IDLE_IOS_PER_S
 """Requests per second up to which times that round to nothing are no sign that they are not kept."""
@@ -194,7 +204,10 @@ def _health_in(series: DeviceSeries, state: State) -> ShownHealth:
     # reads are waited for by nature
     if _floods(series, state, ("read",) if found == "healthy" else DIRECTIONS):
         return "slow"
-    return "not shown" if found == "healthy" and reads_are_late(series, state) else found
+    if found != "healthy" or not reads_are_late(series, state):
+        return found
+    reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
+    return "slow" if reads >= HELD_READS else "not shown"
 
 
 def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
@@ -230,7 +243,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if latency > CALM * usual:
         return "slow" if _holds_back(state) else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
-    is_beyond |= is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    is_beyond |= (
+        is_parallel and latency > LONE * usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    )
     if is_beyond:
         return "slow"
     if math.isnan(state.util):
@@ -300,8 +315,17 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     if not counted >= LEAST_READS or is_hardly_used(state):
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
-    least = LONE if state.at_once < QUEUE_DEPTH and class_of(series) in ("spinning", "unknown") else CALM
-    return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
+    read, written = (state.mean(f"{way}_await_ms") for way in ("read", "write"))
+    is_unknown = class_of(series) == "unknown"
+    # the queue that both stand in makes both wait; what moves more than a disk with heads does has none
+    if (
+        is_unknown
+        and read > APART * written
+        and state.rate * state.size_kb > state.util * FASTER_THAN_A_HEAD_KB
+    ):
+        return bool(read > CALM * SERVICE["network"].usual(size))
+    least = LONE if state.at_once < QUEUE_DEPTH and (is_unknown or class_of(series) == "spinning") else CALM
+    return bool(read > least * usual_ms(series, size))
 
 
 def _floods(series: DeviceSeries, state: State, ways: Collection[str]) -> bool:
@@ -547,7 +571,33 @@ def _waits(view: View) -> tuple[str, float, float]:
             said = say(text if is_moment else _ON_AVERAGE, {"count": tasks})
     if not said and cpu is not None and not tasks < FEW_BLOCKED_TASKS:
         said = _of_one_task(view, share)
+    if not said and cpu is None and queue is None:
+        said = _of_a_reader(view)
     return said, share, tasks
+
+
+def _of_a_reader(view: View) -> str:
+    """That one process reads all that a device gives which is never idle."""
+    for series in view.devices:
+        if (process := reader_of(view, series)) is not None:
+            values: Values = {"process": process.word("process"), "name": series.name}
+            values["read"] = process.number("read_kb_per_s")
+            return say("{process} reads {read:kb}, all that {name} gives", values)
+    return ""
+
+
+def reader_of(view: View, series: DeviceSeries) -> Fact | None:
+    """The process that alone reads what a never idle device gives: it waits for most of its reads."""
+    rows = series.samples
+    written = weighted.or_zero(weighted.mean(rows, "writes_per_s"))
+    is_read = weighted.mean(rows, "reads_per_s") >= MOST_READ * written
+    if not is_read or not weighted.mean(rows, "util") >= FULL_UTIL or may_be_stacked(series):
+        return None
+    return asker(view, rows, "read")
+
+
+MOST_READ = 10.0
+"""Times as many reads as writes from which a device is busy for whoever reads."""
 
 
 _ON_AVERAGE = "{count:.1f} tasks are blocked on I/O on average"

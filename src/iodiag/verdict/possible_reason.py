@@ -81,7 +81,9 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         text = ": it did more in some samples than in others, in the same time for each: slow, yet not full"
     else:
         return ""
-    if state.mean("doubtful_util_pct") >= 0:  # it was busy for as long as they wait at the least
+    if (
+        state.mean("doubtful_util_pct") <= 100 * state.util
+    ):  # it was busy for as long as they wait at the least
         text = text.replace("idle {idle", "idle at most {idle")
     return say(text, values)
 

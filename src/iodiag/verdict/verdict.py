@@ -34,7 +34,6 @@ from iodiag.analysis.states.service_times import (
     class_of,
     inferred_class,
     sane_limit_ms,
-    streams_kb,
     usual_ms,
 )
 from iodiag.analysis.states.state_sentences import text_of
@@ -42,7 +41,7 @@ from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     FULL_UTIL,
@@ -64,12 +63,14 @@ from iodiag.verdict.health import (
     mean_blocked_tasks,
     nobody_waits,
     queued,
+    reader_of,
     shown_health,
     somebody_waits,
     waited,
     waiting_tasks,
 )
-from iodiag.verdict.possible_reason import LARGE_KB, copy_clause, likely, neighbour_clause
+from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
+from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     SNAPSHOTS,
@@ -78,8 +79,6 @@ from iodiag.verdict.since_boot import (
     hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
-    of_mount_samples,
-    of_mounts,
     with_snapshots,
 )
 
@@ -178,7 +177,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return _open(noted, suspects, views)
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not _unusable(views)
-    if is_calm and not any(somebody_waits(view) for view in views):
+    if answer_promptly(views) or (is_calm and not any(somebody_waits(view) for view in views)):
         return _shown_healthy(views)
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
@@ -217,6 +216,9 @@ def _waits_for_nothing_shown(view: View) -> bool:
 def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
     """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
     for more."""
+    if not any(view.devices for view in views):
+        said = of_mount_samples(views)
+        return Verdict("healthy"), f"Every NFS mount in use answers promptly; the busiest is {said}."
     if replicated := of_the_peer(views):
         return replicated[0], f"{_healthy(views)} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if _is_crowd(view)), ""):
@@ -357,19 +359,20 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
-    cost: Severity | None = "notice" if _is_full_stream(series) else None
-    return Verdict("open", devices=named, severity="warning" if is_cost else cost, asks=asks), text
+    return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
 
 
 def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
+
+    Without CPUs, one process that reads all of a device that is never idle waits as long.
 
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
     whoever waits does so for it, but for as many as other devices hold.
     """
     shares = cpu_shares(view.cpu_samples)
     if shares is None or not somebody_waits(view):
-        return False
+        return reader_of(view, series) is not None
     tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
     if is_late_on_any_class(series):
         own = relatives(view, series.name)
@@ -387,14 +390,6 @@ SOME_TASKS = 0.5
 
 LEAST_CPUS = 4
 """CPUs of a host that does not state them: of more, as much iowait is of more tasks."""
-
-
-def _is_full_stream(series: DeviceSeries) -> bool:
-    """Whether a device without idle time moves large requests one way, as fast as no single seek allows."""
-    state = _busiest(series)
-    is_stream = state.kind in ("reads", "writes") and state.size_kb >= LARGE_KB
-    is_stream &= state.util >= NEVER_IDLE and state.samples >= LEAST_MOMENTS
-    return is_stream and state.rate * state.size_kb >= streams_kb(series)
 
 
 def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
@@ -564,8 +559,9 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         said = f"{_on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
         said += _load_clause(views)
         says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
+        lead = _lead_of_averages(views, is_calm=is_calm and _NOT_SLOW in says)
         return bounds or (
-            f"This capture is not enough: it has only averages since {since} ({tables}){says}."
+            f"{lead}: it has only averages since {since} ({tables}){says}."
         ), f"Capture samples: `{settled_by}`"
     if averaged and all(view in averaged for view in views if view.devices):
         if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
@@ -573,9 +569,11 @@ def _unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         live = next(
             (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
         )
-        said = _on_average(averaged) + _load_clause(views)
+        said = _on_average(averaged)
+        said += _load_clause(views) or ("" if live else _cpu_clause(views, "in its samples "))
         says = _calm_on_average(averaged, said) or said
-        text = "This capture is not enough: of the disks it has only averages since boot or over a run"
+        text = _lead_of_averages(views, is_calm=is_calm and not live and _NOT_SLOW in says)
+        text += ": of the disks it has only averages since boot or over a run"
         return f"{text}{says}{live}.", "Capture samples: `iostat -xyt 1 60`"
     more = _more_to_capture(views)
     calm = _calm_clause(views)
@@ -591,7 +589,19 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     """That nothing was slow on average since boot, beside what is `said` of it; empty where something was."""
     if not averaged or not all(map(is_calm_on_average, averaged)):
         return ""
-    return f": on average{hours_since_boot(averaged)} nothing is slow{said}; a moment they cannot show"
+    return f": on average{hours_since_boot(averaged)} {_NOT_SLOW}{said}; a moment they cannot show"
+
+
+_NOT_SLOW = "nothing is slow"
+
+
+def _lead_of_averages(views: Sequence[View], *, is_calm: bool) -> str:
+    """How far averages that are calm go: tasks that wait for a disk are in each load average as well."""
+    loads = [fact for view in views for fact in view.facts_of("uptime")]
+    means = [fact.number(f"load_{name}") for fact in loads for name in ("one", "five", "fifteen")]
+    if is_calm and means and max(means) < FEW_BLOCKED_TASKS:
+        return "No trouble is visible, but the capture cannot prove health"
+    return "This capture is not enough"
 
 
 def _load_clause(views: Sequence[View]) -> str:
@@ -909,7 +919,8 @@ def _why_unknown(views: Sequence[View]) -> str:
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
-        return say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        said = say(f"{_DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        return said if slowest.latency_ms > 0 else said + _host_clause(views)
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
@@ -946,18 +957,25 @@ def _by_class(series: DeviceSeries, state: State) -> str:
 def _host_clause(views: Sequence[View]) -> str:
     """What the CPUs did, or how many tasks wanted to run or waited, as the end of a clause."""
     for view in views:
-        if load := _load_clause([view]):
-            return load
-        cpu, queue = (None if name in view.average_only else view.samples(name) for name in ("cpu", "queue"))
-        shares = cpu_shares(view.cpu_all if cpu is not None else None)
+        if did := _load_clause([view]) or _cpu_clause([view]):
+            return did
+        queue = None if "queue" in view.average_only else view.samples("queue")
+        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
+            values: Values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
+            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
+    return ""
+
+
+def _cpu_clause(views: Sequence[View], when: str = "") -> str:
+    """What CPUs with time left did in samples, as the end of a clause."""
+    for view in views:
+        shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy < BUSY_PCT:
             most = float(np.nanmax(shares.rows.floats("iowait_pct")))
             values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
             peak = ", at most {most:.1f} %" if most > shares.iowait else ""
-            return say("; the CPUs were {busy:.0f} % busy, and iowait was {iowait:.1f} %" + peak, values)
-        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
-            values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
-            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
+            text = f"; {when}the CPUs were {{busy:.0f}} % busy, and iowait was {{iowait:.1f}} %"
+            return say(text + peak, values)
     return ""
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from iodiag.api import read_many
 from iodiag.formats.context.cgroup import FORMAT
 from reading import blocks_of
 
@@ -59,3 +60,53 @@ def test_no_limit_is_no_fact():
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def below_clocks(line, head=""):
+    """Three samples, 5 s apart; `line` makes the text of one from its clock, and its two lines."""
+    return head + "".join(
+        line.format(
+            date=f"Mon Nov 23 12:00:{5 * n:02} UTC 2026",
+            clock=f"2026-11-23 12:00:{5 * n:02}",
+            some=f"some avg10={n}.00 avg60=0.50 avg300=0.10 total={1000 * n}",
+            full=f"full avg10=0.{n}0 avg60=0.40 avg300=0.05 total={100 * n}",
+        )
+        for n in range(3)
+    )
+
+
+PRESSURE = "/sys/fs/cgroup/system.slice/db.service/io.pressure"
+
+
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        ("{date}\n{some}\n{full}\n", f"while true; do date; cat {PRESSURE}; sleep 5; done\n"),
+        (f"{{date}}\n==> {PRESSURE} <==\n{{some}}\n{{full}}\n", ""),
+        (f"{{date}}\n{PRESSURE}:{{some}}\n{PRESSURE}:{{full}}\n", ""),
+        (f"{{date}}\n# cat {PRESSURE}\n{{some}}\n{{full}}\n\n", ""),
+        (f"{{clock}}\n{PRESSURE}\n{{some}}\n{{full}}\n", ""),
+        ("{clock} {some}\n{clock} {full}\n", f"# {PRESSURE}\n"),
+    ],
+    ids=["loop", "head", "grep", "cat", "path", "clock in front"],
+)
+def test_the_pressure_of_a_group_below_clocks_is_one_fact(tmp_path, line, head):
+    (tmp_path / "group.txt").write_text(below_clocks(line, head))
+    captures, problems = read_many([tmp_path / "group.txt"])
+    assert not problems
+    ((fact,),) = [capture.evidence for capture in captures]
+    assert fact.values == {
+        "group": "system.slice/db.service",
+        "io_some_10s_pct": 1.0,
+        "io_full_10s_pct": pytest.approx(0.1),
+    }
+    assert "(mean of 3 samples): 1.00 % (some, at most 2.00 %)" in fact.text
+    assert (fact.ref.first, fact.ref.last)[1] == below_clocks(line, head).rstrip().count("\n") + 1
+
+
+@pytest.mark.parametrize("line", ["{date}\n==> %s <==\n{some}\n{full}\n", "{date}\n%s:{some}\n%s:{full}\n"])
+def test_the_pressure_of_the_root_is_the_host_s(tmp_path, line):
+    root = "/sys/fs/cgroup/io.pressure"
+    (tmp_path / "root.txt").write_text(below_clocks(line.replace("%s", root)))
+    (capture,), _ = read_many([tmp_path / "root.txt"])
+    assert capture.tables["pressure"]["io_some_10s_pct"].tolist() == [0.0, 1.0, 2.0]

@@ -302,6 +302,12 @@ def test_other_lines_and_gaps_are_the_log_s_own():
     assert dict(read(text).ledgers[0].counts) == {"context": 7}
 
 
+@pytest.mark.parametrize("level", ["INFO", "NOTICE", "WARNING", "ERROR", "DEBUG"])
+def test_the_level_of_an_application_s_line_is_no_host(level):
+    lines = [f"2026-11-27T03:40:0{n}.123456+00:00 {level} 12: thread {n} is up" for n in range(9)]
+    assert blocks_of(FORMAT, "\n".join(lines) + "\n") == []
+
+
 def test_the_rows_of_a_sampler_are_no_log_s():
     assert blocks_of(FORMAT, "Nov 23 10:00:00 box iostat[9]: sda 1.00 2.00 3.00 4.00\n") == []
 

@@ -46,6 +46,14 @@ def of_part(name, part):
             "1I:1:2",
             {"disk_state": "Failed"},
         ),
+        (
+            "arcconf",
+            "failed",
+            ("1", "raid6", "degraded", None),
+            ("write through", "write back"),
+            "3",
+            {"disk_state": "Failed", "health": "FAILED"},
+        ),
     ],
 )
 def test_a_controller_s_battery_volumes_and_disks(name, battery, volume, policies, disk, says):
@@ -152,3 +160,37 @@ def test_the_overview_has_the_battery_of_each_controller():
 )
 def test_a_listing_without_a_state_is_no_fact(text):
     assert facts_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        (
+            "   Disk Name                                  : /dev/sda (Disk0) (Bus: 1, Target: 0, Lun: 0)\n"
+            "   RAID level                                 : 10\n"
+            "   Status of Logical Device                   : Optimal\n"
+            "   Write-cache setting                        : On when protected by battery/ZMM\n"
+            "   Write-cache status                         : Off\n",
+            {
+                "device": "sda",
+                "level": "raid10",
+                "state": "optimal",
+                "write_policy": "write through",
+                "configured_policy": "write back",
+            },
+        ),
+        ("   Status of logical device  : Degraded, Rebuilding\n", {"state": "degraded"}),
+        ("   Status of logical device  : Failed\n", {"state": "failed"}),
+    ],
+)
+def test_arcconf_s_volumes_in_the_words_of_other_releases(lines, values):
+    text = (
+        f"Controllers found: 1\n{'-' * 70}\nLogical device information\n{'-' * 70}\nLogical Device number 0\n"
+    )
+    (found,) = facts_of(text + lines)
+    assert found.items() >= values.items()
+
+
+def test_a_capacitor_of_arcconf_is_a_battery():
+    text = "Controllers found: 1\nController information\n    Overall Backup Unit Status   : Ready\n"
+    assert [values["battery"] for values in facts_of(text)] == ["good"]

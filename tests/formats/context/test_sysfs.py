@@ -51,10 +51,21 @@ def headings(text):
     return "\n".join(f"==> {path} <==\n{value}\n" for path, value in pairs)
 
 
+def subsections(text):
+    """What mdiag's text makes of each file."""
+    pairs = [line.split(":", 1) for line in text.splitlines()]
+    return "\n".join(
+        f"\n-r--r--r-- 1 root root 4096 Nov 23 12:00 {path}\n--> start subsection {path} <--\n{value}\n"
+        f"--> end subsection {path} <--"
+        for path, value in pairs
+    )
+
+
 @pytest.mark.parametrize(
     "rewrite",
     [
         headings,
+        subsections,
         lambda text: text.replace(":", ": ", 1).replace(":", ": "),
         lambda text: "\n".join(line.replace(":", " = ", 1) for line in text.splitlines()),
         lambda text: "\n".join("   " + line for line in text.splitlines()),
@@ -64,7 +75,7 @@ def headings(text):
             line.replace("/sys/block/", "") for line in text.splitlines() if "/dev:" not in line
         ),
     ],
-    ids=["head", "spaced colon", "equals", "indented", "cat", "class", "relative"],
+    ids=["head", "mdiag", "spaced colon", "equals", "indented", "cat", "class", "relative"],
 )
 def test_renderings(rewrite):
     found = devices_of(FORMAT, rewrite(GREP))

@@ -223,3 +223,10 @@ def test_a_top_that_prints_mebibytes_measures_a_moment_from_its_first_screen_on(
     cpu = capture.tables["cpu"]
     assert cpu["since_boot"].tolist() == [is_average, False]
     assert any("first screen" in note.reason for note in capture.notes) is is_average
+
+
+def test_memory_has_the_share_that_is_used_of_its_total():
+    """Cache is neither free nor used there: what these make is not all of it."""
+    memory = row(read(head(unit="MiB")), "memory")
+    assert memory["used_pct"] == pytest.approx(100 * 2200.1 / 15888.4)
+    assert "total_kb" not in memory

@@ -206,7 +206,7 @@ config:
           mirror-0  ONLINE       0     0     0
             da1     ONLINE       0     0     2
 """
-PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.0  0.1 168140 11620 ?        Ss   10:00   0:01 init\n"  # noqa: E501
+PS = "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         1     0  0 10:00 ?        00:00:01 init\n"  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -96,3 +96,19 @@ def test_a_run_that_was_idle_throughout_is_not_called_an_average():
     headline = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))]).headline
     assert "no device had any I/O" in headline
     assert "averages" not in headline
+
+
+@pytest.mark.parametrize(
+    ("empty", "command", "expected"),
+    [
+        (1, "", 0),
+        (2, "", 2),
+        (1, "$ iostat -xz 1\n", 1),
+    ],
+    ids=["a line may be lost", "twice", "the option is seen"],
+)
+def test_one_report_without_the_only_device_may_have_lost_its_line(empty, command, expected):
+    alone = FULL.replace(ROWS.splitlines(keepends=True)[1], "")
+    text = command + BANNER.format(cpus=4) + "".join([alone, alone, *[report()] * empty, alone])
+    rows = samples(text)
+    assert (rows["is_omitted"].sum() if "is_omitted" in rows else 0) == expected

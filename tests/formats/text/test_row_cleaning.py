@@ -311,6 +311,35 @@ def test_a_single_row_of_mpstat_without_its_cpu_is_of_all():
     assert read.tables["cpu"]["iowait_pct"].tolist() == [11]
 
 
+@pytest.mark.parametrize(
+    ("header", "values", "table", "column"),
+    [
+        (
+            "datetime,%user,%nice,%system,%iowait,%steal,%idle",
+            "3.07,0.0,0.66,10.09,0.0,86.18",
+            "cpu",
+            "iowait_pct",
+        ),
+        ("Time;CPU;%user;%nice;%system;%iowait;%steal;%idle", "all;3;0;1;10.09;0;85.91", "cpu", "iowait_pct"),
+        (
+            "timestamp,r,b,swpd,free,buff,cache,si,so,bi,bo,in,cs,us,sy,id,wa,st",
+            "1,0,0,413456,1408,23048,0,0,685,10.09,348,256,13,51,32,4,0",
+            "paging",
+            "pgpgout_kb_per_s",
+        ),
+    ],
+    ids=["iostat", "sar", "vmstat"],
+)
+def test_the_csv_of_a_script_has_the_time_of_a_row_of_cpus_in_front(header, values, table, column):
+    day, border = ("", ";") if ";" in header else ("2026-11-23 ", ",")
+    rows = "".join(f"{day}14:10:5{n}{border}{values}\n" for n in range(4))
+    found = reading(f"{header}\n{rows}").tables[table]
+    assert found[column].tolist() == [10.09] * 4
+    if day:
+        assert found["time"].astype(str).tolist()[-1] == "2026-11-23 14:10:53"
+    assert found["interval_s"].tolist()[1:] == [1.0] * 3
+
+
 @pytest.mark.parametrize("names", ["datetime,device", "Date,Device", "time,Device"])
 def test_a_table_of_commas_with_the_time_in_its_first_column(names: str) -> None:
     rows = "".join(f"11/20/2026 12:00:0{n},sda,0.00,{n}.00,2.00,3.00,4.00,5.00,3.60,0.25\n" for n in (1, 2))

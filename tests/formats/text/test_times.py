@@ -299,6 +299,33 @@ def test_totals_of_nothing_above_the_shares_of_the_next_report_are_of_a_sample()
     assert not reading(f"iostat 1:\n{BASIC}sda 0.00 0.00 0.00 0 0\n{shares}").disk["since_boot"].any()
 
 
+FORGETFUL = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "unused", "is_since_boot"),
+    [
+        ("iostat -dmx 60 2\n\n", ("md0", "dm-4"), False),
+        ("iostat -dmx 60 2\n\n", ("md0",), True),
+        ("iostat -dmx 60 2\n\n", ("loop3", "loop4"), True),
+        ("Linux 5.14.0 (other) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n", ("md0", "dm-4"), True),
+    ],
+)
+def test_a_report_that_forgets_the_use_of_several_devices_averages_no_time_since_boot(
+    command, unused, is_since_boot
+):
+    rows = [("sda", "12.31 40.07 311.43 602.11 17.44 0.31 5.92 0.71 3.72")]
+    rows += [(name, "0.00 0.00 0.01 0.02 8.00 0.00 11.31 5.20 0.00") for name in ("md0", "dm-4")]
+    rows += [(name, "0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00") for name in ("loop3", "loop4")]
+    above = FORGETFUL + "".join(f"{name} 0.00 0.00 {numbers}\n" for name, numbers in rows)
+    below = FORGETFUL.replace("rsec/s wsec/s", "rMB/s wMB/s") + (
+        "sda 0.00 0.00 0.00 31.63 0.00 0.52 33.67 0.19 6.03 0.77 2.43\n"
+        + "".join(f"{name} {'0.00 ' * 11}\n" for name in unused)
+    )
+    read = reading(f"{BANNER}{above}\n{command}{below}")
+    assert read.disk["since_boot"].tolist() == [True] * len(rows) + [is_since_boot] * (1 + len(unused))
+
+
 def totals(rate, seconds):
     return f"mmcblk0 6.07 {rate:.2f} {rate / 3:.2f} {rate * seconds:.0f} {rate / 3 * seconds:.0f}\n"
 

@@ -24,7 +24,7 @@ from iodiag.analysis.states.service_times import (
     sane_limit_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 _LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
 _SMALL_KB = 64.0
@@ -54,7 +54,8 @@ _LASTING, _FEW_SAMPLES = 0.5, 5
 class SlowSibling:
     """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
 
-    `least_ratio` is the end of the ratio's interval, by the requests counted, that says least.
+    `fast_ms` is the mean of all their requests. `least_ratio` is the end of the ratio's interval, by the
+    requests counted, that says least.
     """
 
     slow: DeviceSeries
@@ -209,9 +210,7 @@ def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:
 def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_slow: Mask) -> SlowSibling:
     rows = disk.part[np.isin(report_keys(disk.part), reports[is_slow])]
     fast_rows = [other.part[np.isin(report_keys(other.part), reports[mask])] for other, mask in fast]
-    own = _mean(rows)
-    others = sorted(_mean(part) for part in fast_rows)
-    middle = others[len(others) // 2]
+    own, others = mean_ms(rows), mean_ms(stacked(fast_rows))
     counts = [max(float(np.nansum(events_per_sample(part))), 1.0) for part in (rows, *fast_rows)]
     # means of few requests of one kind: the logarithm of their ratio errs by √(1/n + 1/m)
     error = _SIGMAS * math.sqrt(1 / counts[0] + 1 / sum(counts[1:]))
@@ -221,11 +220,12 @@ def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_sl
         rows,
         tuple(fast_rows),
         own,
-        middle,
-        own / middle * math.exp(-error),
+        others,
+        own / others * math.exp(-error),
     )
 
 
-def _mean(rows: Table) -> float:
+def mean_ms(rows: Table) -> float:
+    """The mean latency of all requests of some samples, of one disk or of several, in ms."""
     data, weights = rows.floats("latency_ms"), rows.floats("ios_per_s") * weighted.lengths(rows)
     return float((data * weights).sum() / weights.sum())

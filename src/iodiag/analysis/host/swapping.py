@@ -61,6 +61,17 @@ def swap_used_kb(view: View, rows: Table) -> Floats:
     return beside(view, "swap", "used_kb", rows)
 
 
+def swap_used_pct(view: View, rows: Table) -> Floats:
+    """The share of swap that is used in each of some rows, in %, as printed or of what is used and free.
+
+    NaN where neither is shown, or there is no swap; 0 as it is printed then.
+    """
+    printed, used, free = (beside(view, "swap", name, rows) for name in ("used_pct", "used_kb", "free_kb"))
+    total = used + free
+    share: Floats = 100 * used / np.where(total > 0, total, np.nan)
+    return np.where(np.isnan(printed), share, printed)
+
+
 def has_room(view: View, rows: Table) -> Mask:
     """Where more memory could be given up than lies in swap, or goes there in a minute of such a burst.
 

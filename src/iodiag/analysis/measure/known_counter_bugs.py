@@ -36,16 +36,19 @@ class CounterBug:
 
 _EVER = (999, 0)
 
+PHANTOMS = CounterBug(
+    "util_pct",
+    "too high",
+    (4, 17),
+    (5, 0),
+    "kernels v4.17 to v4.20, and of RHEL at that time, may show idle multi-queue devices (NVMe) as busy",
+    "https://github.com/Atoptool/atop/issues/47",
+    r"3\.10\.0-957\.",
+)
+"""Requests that are not there are counted: in the queue as well."""
+
 KNOWN = (
-    CounterBug(
-        "util_pct",
-        "too high",
-        (4, 17),
-        (5, 0),
-        "kernels v4.17 to v4.20, and of RHEL at that time, may show idle multi-queue devices (NVMe) as busy",
-        "https://github.com/Atoptool/atop/issues/47",
-        r"3\.10\.0-957\.",
-    ),
+    PHANTOMS,
     CounterBug(
         "util_pct",
         "too high",

@@ -111,7 +111,8 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
     if (printed := state.mean("doubtful_util_pct")) >= 0:
-        busy, values["printed_util"] = busy + AT_LEAST, printed
+        bound = AT_LEAST if printed <= 100 * state.util else AT_MOST
+        busy, values["printed_util"] = busy + bound, printed
     if state.kind == "stuck":
         return often + "nothing completed" + (
             ", {at_once} in flight" if state.at_once > 0 else ""
@@ -145,6 +146,9 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
 
 AT_LEAST = " at the least by how long they wait (%util is printed as {printed_util:.0f} %)"
 """How busy a device was whose %util its latency refutes."""
+
+AT_MOST = " at the most by rate times latency (%util is printed as {printed_util:.0f} %)"
+"""How busy a device was whose %util, and queue as well, count requests that are not there."""
 
 BY_LITTLE = " by rate times latency ({counted} by its counter)"
 """Whose number of requests in flight is told where the counter lacks some."""

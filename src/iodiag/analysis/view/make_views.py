@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.measure.known_counter_bugs import PHANTOMS, known_bug
 from iodiag.analysis.view.broken_time import of_broken_time
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.printed_digits import with_half_digit
-from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched
+from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched, without_phantoms
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.analysis.view.wrapped_time import with_time_of_parts
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
@@ -140,6 +141,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             if samples is old and family != "nfs_mounts":  # of which several may be without a name
                 streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
+    kernel, kernel_origin = _kernel(inputs.captures, sources)
     left_out = None
     parts: Mapping[str, Table] = {}
     topology = inputs.topology
@@ -147,8 +149,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         disk = with_half_digit(_without_groups(tables["disk"]), sources)
         disk, topology = _with_inferred(disk, topology)
         disk = with_time_of_parts(disk) if "disk" in average_only else disk
-        tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection)
-    kernel, kernel_origin = _kernel(inputs.captures, sources)
+        tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection, kernel)
     return View(
         host=host,
         tables=tables,
@@ -371,7 +372,7 @@ def _with_canonical(disk: Table, topology: DeviceTopology) -> Table:
 
 
 def _disk(
-    disk: Table, cpu: Table | None, topology: DeviceTopology, selection: Selection
+    disk: Table, cpu: Table | None, topology: DeviceTopology, selection: Selection, kernel: str | None
 ) -> tuple[Table, dict[str, Table], Table]:
     """The sound samples with derived columns; those of each device; the others."""
     if selection.devices:
@@ -383,6 +384,7 @@ def _disk(
     numbers = [name for name in disk.names if _is_number(disk[name])]
     disk, order = _by_device(disk, codes, len(names), numbers)
     disk, reasons = enriched(disk, numbers)
+    disk = without_phantoms(disk) if known_bug(kernel, "util_pct", "too high") is PHANTOMS else disk
     is_mistimed = of_broken_time(disk, codes[order], names, topology)
     reasons[(reasons == 0) & is_mistimed] = ANOMALIES.index(BROKEN_TIME)
     is_sound = reasons == 0

@@ -422,6 +422,40 @@ def _outlast_busy_time(
     return beside
 
 
+def without_phantoms(disk: Table) -> Table:
+    """With what rate times latency tells where the kernel counts both the queue and the busy share too high.
+
+    Kernels 4.17 to 4.20 may count a request of NVMe that is not there: the two are equal then, and several
+    times what all requests of that sample waited. So they are where one flush at a time is in flight, which
+    is no write: no NVMe takes so long for one. All samples of a device in which it is busy have to be so:
+    one of them may be of a request that outlives it.
+    """
+    ios, util, queue = (disk.floats(name) for name in ("ios_per_s", "util_pct", "queue_depth"))
+    util, held = util / 100, ios * disk.floats("await_ms") / 1000
+    codes, names = numbered(disk["device"])
+    is_nvme = np.array([name.startswith("nvme") for name in names])[codes]
+    is_busy = is_nvme & (util >= _LEAST_PHANTOM)
+    found = is_busy & (np.abs(queue - util) <= _AS_MUCH * util + weighted.half_digit(disk))
+    found &= (_PHANTOM * held <= util) & (util < FULL) & (1000 * (util - held) > _LONG_FLUSH_MS * ios)
+    busy, phantom = (np.bincount(codes, weights=rows, minlength=len(names)) for rows in (is_busy, found))
+    found &= (busy == phantom)[codes]
+    if not found.any():
+        return disk
+    bound = {name: np.where(found, held, disk.floats(name)) for name in ("util", "depth")}
+    doubtful = np.where(found, 100 * util, disk.floats("doubtful_util_pct"))
+    trusted = disk["is_util_trusted"] & ~found
+    return disk.with_columns(**bound, doubtful_util_pct=doubtful, is_util_trusted=trusted).with_made(
+        _WHILE_BUSY
+    )
+
+
+_LEAST_PHANTOM, _AS_MUCH, _PHANTOM, FULL = 0.05, 0.05, 5.0, 0.95
+"""Busy share of more than rounding; how near the queue is to it; times what the requests hold; and the share
+from which one request may be stuck."""
+
+_LONG_FLUSH_MS = 20.0
+"""What each request would have to wait for flushes, and what none does on a device without moving parts."""
+
 _LEAST_QUEUED, _REFUTED = 8.0, 2.0
 """Requests in flight on average with which a device is hardly ever idle, if its busy share is refuted; and
 times the busy time that they waited."""

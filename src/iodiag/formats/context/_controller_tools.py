@@ -1,4 +1,4 @@
-"""The listings of RAID controllers' tools, line by line: storcli and perccli, MegaCli, ssacli and hpacucli.
+"""The listings of the tools of RAID controllers: storcli, perccli, MegaCli, ssacli, hpacucli and arcconf.
 
 Each reader gives how many lines are its tool's, and what they say.
 """
@@ -181,6 +181,49 @@ def ssacli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             part = "" if re.match("Array", pair["key"]) else part
             found.append(Said(controller, part, pair["key"], pair["words"].strip(), line))
         elif not text[:1].isspace():
+            break
+        used = at
+    return used, found
+
+
+ARCCONF_TITLE = r"Controllers found: \d{1,3}\s*|Logical [Dd]evice [Nn]umber (?P<volume>\d{1,4})\b.{0,60}"
+_ARCCONF_SECTION = (
+    r"(?:[A-Z][\w ./]{2,50} (?:[Ii]nformation|[Nn]umber \d{1,4})|Command completed successfully\.)\s*"
+)
+_ARCCONF_NAMES = {
+    "Overall Backup Unit Status": "Battery State",
+    "Status of logical device": "State",
+    "RAID level": "RAID Level",
+    "Write-cache mode": "Current Cache Policy",
+    "Write-cache status": "Current Cache Policy",
+    "Write-cache setting": "Default Cache Policy",
+    "S.M.A.R.T.": "Drive has flagged a S.M.A.R.T alert",
+}
+"""arcconf's names of what the other tools call otherwise, by their spelling since 2005."""
+
+
+def arcconf(lines: Sequence[Line]) -> tuple[int, list[Said]]:
+    """arcconf getconfig (Adaptec): pairs behind `:` below titles, volumes and disks by their numbers."""
+    found: list[Said] = []
+    part = section = ""
+    used = 0
+    for at, line in solid(lines):
+        text = line.text
+        if title := re.fullmatch(ARCCONF_TITLE, text):
+            part = f"volume {title['volume']}" if title["volume"] else ""
+        elif re.fullmatch(_ARCCONF_SECTION, text):
+            part = ""
+        elif disk := re.fullmatch(r"\s+Device #(\d{1,4})\s*", text):
+            part = f"disk {disk[1]}"
+        elif pair := re.fullmatch(r"\s+(?P<key>\S.{0,60}?)\s*: (?P<words>.{1,200})", text):
+            key = pair["key"].replace("Logical Device", "logical device")
+            is_battery = key == "Status" and re.search("Battery|ZMM", section)
+            key = "Battery State" if is_battery else _ARCCONF_NAMES.get(key, key)
+            words = re.sub(r"^(?:(On)|Off)\b", lambda on: "Enabled" if on[1] else "Disabled", pair["words"])
+            found.append(Said("", part, key, words.strip(), line))
+        elif text[:1].isspace():
+            section = section if re.fullmatch(r"\s*-{5,}\s*", text) else text
+        elif not re.fullmatch(r"-{5,}\s*", text):
             break
         used = at
     return used, found

@@ -2,16 +2,20 @@
 
 As `grep . io.*` prints them (`io.max:8:0 rbps=max riops=400`), under `==> path <==`, or after a
 `cat`. A limit of `max` is none. A limit is one fact per device: the group, the device's numbers,
-bytes and I/Os per second.
+bytes and I/Os per second. The pressure of a group is one fact, also of many samples with a clock above
+each or in front of its lines; that of the root, which is the whole host, is the format `pressure`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
-from iodiag.formats.context._common import Values, fact, kernel_name, parse_number, solid
+from iodiag.formats.clock import parse_line
+from iodiag.formats.context._common import Values, fact, kernel_name, solid
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_BYTE
@@ -21,10 +25,15 @@ _FILE = (
     r"blkio\.throttle\.(?:read|write)_(?:bps|iops)_device)"
 )
 _PREFIXED = rf"^\s*{_FILE}:\s?(?P<rest>.*)$"
-_HEADING = rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$"
+_HEADING = (
+    rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) |(?:# ?)?(?=/)){_FILE}(?: <==|\s*[;|&].{{0,200}})?\s*$"
+)
+_ROOT = "/sys/fs/cgroup/"
 _LIMITS = r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$"
 _OLD_LIMIT = r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$"
-_PRESSURE = r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$"
+_PRESSURE = (
+    r"^(?:\d[\d:./ T+Z-]{7,35}?\s+)?(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$"
+)
 _VALUE = r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)"
 _UNITS = {
     **dict.fromkeys(("rbps", "read_bps"), ("read_kb_per_s", KB_PER_BYTE)),
@@ -52,17 +61,22 @@ class _Entry(NamedTuple):
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     entries: list[_Entry] = []
     group = file = ""
+    is_pressure = False
     used = 0
     for at, line in solid(lines):
         prefixed, heading = re.match(_PREFIXED, line.text), re.match(_HEADING, line.text)
         text = prefixed["rest"].strip() if prefixed else line.text.strip()
+        if named := heading or prefixed:
+            is_pressure = named["file"] == "io.pressure"
+            if is_pressure and named["group"] == _ROOT:
+                break
         if heading:
             group, file = _group(heading), heading["file"]
         elif prefixed and re.match(_VALUE, text):
             entries.append(_Entry(_group(prefixed), prefixed["file"], text, line))
         elif re.match(_LIMITS, text) or (file and (re.match(_OLD_LIMIT, text) or re.match(_PRESSURE, text))):
             entries.append(_Entry(group, file or "io.max", text, line))
-        elif text:
+        elif text and not (is_pressure and parse_line(text)):
             break
         else:
             continue
@@ -111,11 +125,19 @@ def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:
         if match and entry.file == "io.pressure":
             of_group.setdefault(entry.group, []).append((match, entry.line))
     for group, found in of_group.items():
-        shares = {f"io_{match['state']}_10s_pct": parse_number(match["share"]) for match, _ in found}
+        values: Values = {"group": group or None}
+        said = []
+        for state in ("some", "full"):
+            shares = [float(match["share"]) for match, _ in found if match["state"] == state]
+            if shares:
+                values[f"io_{state}_10s_pct"] = fmean(shares)
+                most = f", at most {max(shares):.2f} %" if len(shares) > 1 else ""
+                said.append(f"{fmean(shares):.2f} % ({state}{most})")
         where = "control group {group}" if group else "a control group"
-        said = ", ".join(f"{match['share']} % ({match['state']})" for match, _ in found)
-        text = f"tasks of {where} waited for I/O: {said}"
-        yield fact("cgroup", text, {"group": group or None, **shares}, source, [line for _, line in found])
+        samples = max(Counter(match["state"] for match, _ in found).values())
+        of_samples = f" (mean of {samples} samples)" if samples > 1 else ""
+        text = f"tasks of {where} waited for I/O{of_samples}: {', '.join(said)}"
+        yield fact("cgroup", text, values, source, [line for _, line in found])
 
 
 FORMAT = ContextFormat(
@@ -123,7 +145,7 @@ FORMAT = ContextFormat(
     title="control groups: I/O limits, counters and pressure",
     example="io.max:8:0 rbps=max wbps=max riops=400 wiops=max\n",
     starts=re.compile(
-        r"(?:^|[\s/])io\.(?:max|stat|pressure|weight|low|latency)(?::\s?\S| <==|\s*$)"
+        r"(?:^|[\s/])io\.(?:max|stat|pressure|weight|low|latency)(?::\s?\S| <==|\s*$|\s*[;|&])"
         r"|blkio\.throttle\.(?:read|write)_(?:bps|iops)_device(?::|\s|$)"
         r"|^\s*\d{1,4}:\d{1,7} r?w?(?:bps|iops|bytes|ios)=(?:max|\d)"
     ),

@@ -57,11 +57,13 @@ _STAMP = (
 )
 # the lines of programs that take samples are no log's
 _PROGRAM = r"(?!(?:iostat|vmstat|sar|sadf|mpstat|pidstat|nfsiostat)\b)[\w./@()-]{1,64}"
+# an application's log has the level of the line there
+_HOST = r"(?!(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|FATAL) )[\w.-]{1,253}"
 _FACILITY = r"(?:[a-z0-9]{2,8}\.[a-z]{2,8} )?"
 _REPEATED = r"(?:last )?message repeated "
 _UPTIME = r"(?:\[ {0,12}(?P<uptime>\d{1,10}\.\d{1,9})\] ?)?"
 _SYSLOG = (
-    rf"(?P<stamp>{_STAMP}) (?:(?P<host>[\w.-]{{1,253}}) )?{_FACILITY}"
+    rf"(?P<stamp>{_STAMP}) (?:(?P<host>{_HOST}) )?{_FACILITY}"
     rf"(?:(?P<program>{_PROGRAM})(?:\[\d{{1,10}}\])?:[ :]*|{_REPEATED}){_UPTIME}"
 )
 _ISO = rf"(?P<iso>{_DAY}T{_TIME},\d{{1,9}}[+-]\d\d:\d\d) "
@@ -319,7 +321,7 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
 @lru_cache(maxsize=1)
 def _ordinary() -> re.Pattern[str]:
     """Lines of one host, as many as follow each other, that say nothing of a device: most of a log."""
-    lines = f"(?:{_OWN})+|{_LOGGED}".replace("HOST", r"(?P<host>(?:[\w.-]{1,253} )?)")
+    lines = f"(?:{_OWN})+|{_LOGGED}".replace("HOST", rf"(?P<host>(?:{_HOST} )?)")
     return re.compile(
         re.sub(r"\?P<(?!host)\w+>", "?:", f"{lines}(?:{_LOGGED})*").replace("HOST", "(?P=host)")
     )

@@ -1,4 +1,4 @@
-"""RAID controllers by their tools: storcli and perccli (text and JSON), MegaCli, ssacli and hpacucli.
+"""RAID controllers by their tools: storcli and perccli (text and JSON), MegaCli, ssacli, hpacucli, arcconf.
 
 Read are the battery or capacitor behind the write cache, each volume's state and write policy, and the state
 and errors of each disk. The system's name of a volume is known where the tool prints it (OS Drive Name, Disk
@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from iodiag.formats.context._common import Values, fact, level_of
 from iodiag.formats.context._controller_tools import (
+    ARCCONF_TITLE,
     SSACLI_TITLE,
     STORCLI_JSON,
     Said,
+    arcconf,
     megacli,
     ssacli,
     storcli,
@@ -33,11 +35,11 @@ _BATTERIES = (
     ("failed", r"(?i)fail|fld|degraded|dgd|replac|bad|non.?operational|needs? attention"),
     ("missing", r"(?i)missing|msng|not present|absent"),
     ("learning", r"(?i)learn|charg"),
-    ("good", r"(?i)opt|ok|operational|good|healthy"),
+    ("good", r"(?i)opt|ok|operational|good|healthy|^ready"),
 )
 _STATES = (
-    ("optimal", r"(?i)optl$|optimal|ok$"),
-    ("degraded", r"(?i)dgrd|pdgd|(?:partially )?degraded|interim recovery"),
+    ("optimal", r"(?i)optl$|(?<!sub)optimal|ok$"),
+    ("degraded", r"(?i)dgrd|pdgd|(?:partially )?degraded|interim recovery|suboptimal|impacted"),
     ("rebuilding", r"(?i)rec\b|recover|rebuild|ready for rebuild"),
     ("failed", r"(?i)ofln|offline|offln|fail"),
 )
@@ -55,6 +57,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         (STORCLI_JSON, storcli_json),
         (rf"{_MEGACLI}|{_MEGACLI_PART}", megacli),
         (rf"^{SSACLI_TITLE}$", ssacli),
+        (rf"^(?:{ARCCONF_TITLE})$", arcconf),
     )
     tool = next((read for starts, read in ways if re.match(starts, lines[0].text)), None)
     if tool is None:
@@ -105,7 +108,10 @@ def _controller(words: Mapping[str, str]) -> Found:
 
 
 def _volume(words: Mapping[str, str]) -> Found:
-    yield "device", disk_name(words.get("OS Drive Name", words.get("Disk Name", "")).strip()) or None
+    yield (
+        "device",
+        disk_name(words.get("OS Drive Name", words.get("Disk Name", "")).split(" (")[0].strip()) or None,
+    )
     words_of_level = words.get("TYPE", words.get("Fault Tolerance", words.get("RAID Level", "")))
     level = re.match(r"(?:RAID ?|Primary-)?(\d)(?:[+]?(\d))?", words_of_level)
     yield "level", level_of(f"raid{level[1]}{level[2] or ''}") if level else None
@@ -143,7 +149,7 @@ def _first(named: Sequence[tuple[str, str]], words: str) -> str | None:
 
 FORMAT = ContextFormat(
     id="raid-controller",
-    title="storcli, perccli, MegaCli, ssacli: battery, write policy and state of RAID controllers",
+    title="storcli, perccli, MegaCli, ssacli, arcconf: battery, write policy and state of RAID controllers",
     example=(
         "Controller = 0\n"
         "Status = Success\n"
@@ -157,8 +163,10 @@ FORMAT = ContextFormat(
         "0/0   RAID5 Optl  RW     Yes     RWTD  -   ON   10.914 TB data \n"
         "---------------------------------------------------------------\n"
     ),
-    starts=re.compile(rf"{_STORCLI}|{STORCLI_JSON}|{_MEGACLI}|{_MEGACLI_PART}|^{SSACLI_TITLE}$"),
+    starts=re.compile(
+        rf"{_STORCLI}|{STORCLI_JSON}|{_MEGACLI}|{_MEGACLI_PART}|^{SSACLI_TITLE}$|^(?:{ARCCONF_TITLE})$"
+    ),
     read=_read,
-    releases="storcli and perccli 1.0 and later, MegaCli 8, hpacucli 9 and ssacli 2 and later",
+    releases="storcli and perccli 1.0 and later, MegaCli 8, hpacucli 9 and ssacli 2 and later, arcconf",
     not_read="enclosures, event logs",
 )

@@ -1,9 +1,9 @@
 """Values of /sys/block: queue settings, md attributes, device-mapper names.
 
 Read are the dumps that people make: `grep . /sys/block/*/queue/*` (path:value), the same with
-`: ` or ` = `, `head`/`tail -n +1` (==> path <==, then the value), `cat path` with its one line
-of output, and lines of a device and its schedulers (`sda: noop [cfq]`). Of a list of choices
-the one in brackets is in force.
+`: ` or ` = `, `head`/`tail -n +1` (==> path <==, then the value), a subsection of MongoDB's mdiag,
+`cat path` with its one line of output, and lines of a device and its schedulers (`sda: noop [cfq]`).
+Of a list of choices the one in brackets is in force.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ATTRIBUTE = (
     r"(?P<key>(?:queue|md|dm|device|bcache)/[a-z_]{2,40}|size|dev|ro|removable|alignment_offset)"
 )
 _PAIR = rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$"
-_HEADING = rf"^\s*==> {_ATTRIBUTE} <==\s*$"
+_HEADING = rf"^\s*(?:==>|--> start subsection) {_ATTRIBUTE} <(?:==|--)\s*$"
 _COMMAND = rf"^.{{0,120}}\b(?:cat|head|tail -n \+1) {_ATTRIBUTE}\s*$"
 _SCHEDULERS = r"(?:none|noop|deadline|cfq|mq-deadline|bfq|kyber|anticipatory|adios)"
 _BRIEF = (
@@ -159,7 +159,8 @@ FORMAT = ContextFormat(
         "/sys/block/md0/md/stripe_cache_size:256\n"
     ),
     starts=re.compile(
-        r"^\s*(?:==> )?(?:/sys/\S{1,200}|[a-z][\w!.-]{0,63})/(?:queue|md|dm)/[a-z_]{2,40}(?:\s*[:= ]| <==)"
+        r"^\s*(?:==> |--> start subsection )?(?:/sys/\S{1,200}|[a-z][\w!.-]{0,63})/(?:queue|md|dm)/"
+        r"[a-z_]{2,40}(?:\s*[:= ]| <(?:==|--))"
         r"|^\s*/sys/(?:class/)?block/[\w!.-]{1,64}/(?:size|dev|ro|removable|device/model)\s*[:= ]"
         r"|^\s*/sys/(?:class/)?block/(?:[\w!.-]{1,64}/){1,2}alignment_offset\s*[:= ]"
         r"|\b(?:cat|head|tail -n \+1) /sys/\S{1,200}/(?:queue|md|dm)/[a-z_]{2,40}\s*$"

@@ -12,24 +12,19 @@ from typing import NamedTuple
 
 from iodiag.formats.context._common import Values, fact
 from iodiag.formats.context._process_io import program
+from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.model.capture import Fact
 
 _HEADER = r"^\s*+(?=(?:.*\s)?PID\s)(?=.*\sUSER\s)(?=.*\sS\s)(?=.*\s%CPU\s)(?:\S{1,12}\s++){5,40}COMMAND\s*+$"
-_ASLEEP = "D"
 _SHARE = r"\d{1,6}(?:[.,]\d{1,3})?"
-_MOST_NAMED = 5
 
 
 class _Row(NamedTuple):
     """A process as top shows it; `cpu_pct` is its share of one CPU."""
 
-    line: Line
-    pid: str
-    user: str
     is_asleep: bool
     cpu_pct: float
-    process: str
+    process: Sleeper
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -44,19 +39,19 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             break
     if not found:
         return None
-    asleep = [row for row in found if row.is_asleep]
+    asleep = [row.process for row in found if row.is_asleep]
     busiest = max(found, key=lambda row: row.cpu_pct)
     values: Values = {
         "processes": len(found),
         "uninterruptible": len(asleep),
-        "process": busiest.process,
+        "flushers": flushers(asleep),
+        "process": busiest.process.process,
         "cpu_pct": busiest.cpu_pct,
     }
     text = "{uninterruptible} of {processes} processes that top lists sleep uninterruptibly (state D); "
     text += "{process} uses most CPU time, {cpu_pct} % of a CPU"
     all_of_them = fact("top-processes", text, values, source, [lines[0], lines[used - 1]])
-    each = {row.process: row for row in reversed(asleep)}.values()
-    sleepers = (_fact(row, source) for row in [*each][: -1 - _MOST_NAMED : -1])
+    sleepers = facts_of("top-processes", asleep, source)
     return ContextBlock(used, facts=(all_of_them, *sleepers), layout="top, processes")
 
 
@@ -67,14 +62,8 @@ def _row(header: Sequence[str], line: Line) -> _Row | None:
     if not is_whole or not re.fullmatch(_SHARE, cells["%CPU"]):
         return None
     share = float(cells["%CPU"].replace(",", "."))
-    return _Row(line, cells["PID"], cells["USER"], cells["S"] == _ASLEEP, share, program(cells["COMMAND"]))
-
-
-def _fact(row: _Row, source: str) -> Fact:
-    """That a process sleeps uninterruptibly."""
-    values: Values = {"process": row.process, "pid": row.pid, "user": row.user, "state": _ASLEEP}
-    text = f"{{process}} (pid {row.pid} of {{user}}) sleeps uninterruptibly (state {_ASLEEP})"
-    return fact("top-processes", text, values, source, [row.line])
+    process = Sleeper(line, cells["PID"], program(cells["COMMAND"]), cells["USER"])
+    return _Row(cells["S"] == ASLEEP, share, process)
 
 
 FORMAT = ContextFormat(

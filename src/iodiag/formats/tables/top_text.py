@@ -27,13 +27,13 @@ _EXAMPLE = """\
 MiB Mem :  15888.4 total,   9312.6 free,   2200.1 used,   4375.7 buff/cache
 MiB Swap:   2048.0 total,   2048.0 free,      0.0 used.  13307.9 avail Mem
 """
-# without a column: totals, and page cache with slab in one number
+# without a column: what sleeps, swap as a whole, and page cache with slab in one number
 _WORDS = """
 threads:total=queue.tasks threads:running=queue.run_queue threads:d-sleep=queue.blocked
 threads:sleeping=queue. threads:sleep=queue. threads:stopped=queue. threads:zombie=queue.
 cpu:us=cpu.user_pct cpu:sy=cpu.system_pct cpu:ni=cpu.nice_pct cpu:id=cpu.idle_pct cpu:wa=cpu.iowait_pct
 cpu:hi=cpu.irq_pct cpu:si=cpu.softirq_pct cpu:st=cpu.steal_pct
-mem:total=memory. mem:free=memory.free_kb mem:used=memory.used_kb mem:buffers=memory.buffers_kb
+mem:total=memory.total_kb mem:free=memory.free_kb mem:used=memory.used_kb mem:buffers=memory.buffers_kb
 mem:buff/cache=memory. swap:total=swap. swap:used=swap.used_kb swap:free=swap.free_kb
 swap:avail=memory.available_kb swap:cached=memory.cached_kb
 """
@@ -183,7 +183,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         ),
         key="cpu" if table == "cpu" else None,
         clock="line",
-        finish=_FINISH[unit] if table == "cpu" else None,
+        finish=_FINISH[unit] if table == "cpu" else _of_memory if table == "memory" else None,
         place=_PLACES[table],
         is_apart=True,
         remark=_REMARK if table == "cpu" and unit != _MOMENT else "",
@@ -206,6 +206,17 @@ def _of_cpus(tables: dict[str, Table], *, is_loop: bool = False) -> dict[str, Ta
 def _of_loop(tables: dict[str, Table]) -> dict[str, Table]:
     """The same where a loop starts top for each screen: all are first ones if none moves, as averages do."""
     return _of_cpus(tables, is_loop=True)
+
+
+def _of_memory(tables: dict[str, Table]) -> dict[str, Table]:
+    """Memory with the share that is used: what is free and used is not all of it where cache is neither."""
+    memory = tables.get("memory")
+    if memory is None or "total_kb" not in memory:
+        return tables
+    total = memory.floats("total_kb")
+    share = 100 * memory.floats("used_kb") / np.where(total > 0, total, np.nan)
+    kept = memory.only(name for name in memory.names if name != "total_kb")
+    return tables | {"memory": kept.with_columns(used_pct=share) if np.isfinite(share).any() else kept}
 
 
 def _of_moments(tables: dict[str, Table]) -> dict[str, Table]:

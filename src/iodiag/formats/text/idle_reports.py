@@ -3,13 +3,14 @@
 Such a report is told from one that a paste cut: the header of the devices stands alone, and below the blank
 line that ends a report (where the text has any) the next one follows, or nothing; or nothing stands there,
 below a visible `-z`, and the next report follows. Below a visible command without `-z` the devices are gone
-or cut off. A device that is stuck completes no request and is left out as well: where somebody may wait for
-I/O, nothing is told.
+or cut off. One report without the only device may have lost that line. A device that is stuck completes no
+request and is left out as well: where somebody may wait for I/O, nothing is told.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -43,20 +44,23 @@ def idle_rows(found: Walk, cpu: Table, disk: Table) -> Table | None:
     `cpu` and `disk` are the rows of iostat alone. The `line` of a row is that of the devices' header, else of
     the CPUs; `is_omitted` tells these rows from printed ones.
     """
-    places, lines = [], []
+    found_empty = []
     begins = [origin.line for origin in found.origins]
     for place in _without_devices(cpu, disk).tolist():
         at = int(np.searchsorted(found.text.numbers, cpu["line"][place]))
         origin = found.origins[max(bisect_right(begins, at) - 1, 0)]
         header = -1 if _may_wait(cpu, place, origin) else _empty_table(found, at, origin)
         if header >= 0:
-            places.append(place)
-            lines.append(int(found.text.numbers[header]))
-    templates = _first_of_each(disk) if places else {}
+            line = int(found.text.numbers[header])
+            found_empty.append((place, line, int(cpu["segment"][place]), _is_told(origin)))
+    templates = _first_of_each(disk) if found_empty else {}
+    empty = Counter(run for *_, run, _ in found_empty)
     pairs = [
         (place, line, row)
-        for place, line in zip(places, lines, strict=True)
-        for row in templates.get(int(cpu["segment"][place]), ())
+        for place, line, run, is_told in found_empty
+        for row in templates.get(run, ())
+        # one line that is lost takes one device out of one report
+        if is_told or empty[run] > 1 or len(templates[run]) > 1
     ]
     if not 0 < len(pairs) <= _MOST_ROWS:
         return None
@@ -85,9 +89,14 @@ def _may_wait(cpu: Table, place: int, origin: Origin) -> bool:
     return not (iowait < _MOST_IOWAIT_PCT and iowait * cpus / 100 < _MOST_TASKS)
 
 
+def _is_told(origin: Origin) -> bool:
+    """Whether a command with `-z` is visible."""
+    return origin.command is not None and origin.command.has_flag("z")
+
+
 def _empty_table(found: Walk, row: int, origin: Origin) -> int:
     """The line of the devices' header that has no rows below a row of CPUs, or that row; -1 for neither."""
-    is_told = origin.command is not None and origin.command.has_flag("z")
+    is_told = _is_told(origin)
     if origin.command is not None and not is_told:
         return -1
     below = _solid_below(found, row)

@@ -61,6 +61,8 @@ def _commands(disk: Disk, values: Mapping[str, float | str]) -> tuple[str, ...]:
         through = f"megaraid,{values['device_id']}" if "device_id" in values else ""
     elif place := re.fullmatch(r"controller (\d+) disk ([\w:]+)", disk.behind):
         through, tool = "", f"ssacli ctrl slot={place[1]} pd {place[2]} show detail"
+    elif place := re.fullmatch(r"controller disk (\d+)", disk.behind):
+        through, tool = "", f"arcconf getconfig 1 pd  # device #{place[1]}"
     if not disk.behind:
         return RULE.confirm
     own = f"smartctl -x -d {through} /dev/{disk.device or 'bus/0'}" if through else "smartctl --scan"

@@ -57,6 +57,11 @@ class Slow(NamedTuple):
         """Share of the time, in %, in which a flush is under way."""
         return min(100.0, self.rate * self.wait / 10)
 
+    @property
+    def util(self) -> float:
+        """The mean of %util in the same samples."""
+        return weighted.mean(self.rows, "util_pct")
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding for all disks whose flushes are alike slow, the slowest first."""
@@ -176,14 +181,14 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         if len(group) > 1
         else "",
         "stalled": worst.stalled,
-        "util": weighted.mean(worst.rows, "util_pct"),
+        "util": worst.util,
         "count": len(worst.rows),
         "all": len(worst.series.samples),
     }
     text = "A cache flush of {device}{others} takes {await} ms; "
     text += "in {count} of {all} samples " * (len(worst.rows) < len(worst.series.samples))
     text += "one is under way {stalled:.0f} % of the time"
-    if worst.stalled > float(values["util"]) + 1:
+    if worst.stalled > worst.util + 1:
         text += ", by rate times latency (%util, {util:.0f} %, counts reads and writes alone)"
     return RULE.finding(
         severity=worst.severity,
@@ -205,10 +210,11 @@ def _of(found: Slow) -> Iterator[Evidence]:
         "all": len(found.series.samples),
         "count": len(found.rows),
         "stalled": found.stalled,
+        "util": found.util,
     }
     text = (
         "{device}: {rate} flushes/s at {await} ms each, {total:.0f} in all; one is in flight {stalled:.0f} % "
-        "of the time"
+        "of the time, beside {util:.0f} % util"
     )
     yield cite(found.rows, text, values, worst="flush_await_ms")
     if found.busy is not None:

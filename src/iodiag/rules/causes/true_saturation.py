@@ -620,9 +620,22 @@ def _is_flush(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limit
     """Whether merged writes fill a device that nobody reads, in the lesser part of the samples."""
     # a reader of other times may be starved by the flush
     rows, reads = load.level.rows, series.samples.floats("reads_per_s")
-    if 2 * len(rows) >= len(series.samples) or load.level.size_kb < limits.merged or not (reads < 1).all():
+    if 2 * len(rows) >= len(series.samples) or not (reads < 1).all():
+        return False
+    if load.level.size_kb < limits.merged and not _is_merged(series, load):
         return False
     return view.cpu_at(rows) is None or does_nobody_wait(view, rows)
+
+
+def _is_merged(series: DeviceSeries, load: JudgedLevel) -> bool:
+    """Whether writes larger than a database's page are each merged of two and more: the page cache's."""
+    merged, written = (
+        weighted.or_zero(weighted.mean(series.samples, f"write{s}_per_s")) for s in ("_merges", "s")
+    )
+    return load.level.size_kb > _DATABASE_PAGE_KB and merged >= written
+
+
+_DATABASE_PAGE_KB = 32.0
 
 
 def _against(load: JudgedLevel) -> Iterator[Evidence]:

@@ -106,6 +106,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     demand = samples.floats("at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
     demand &= samples.floats("util") >= limits.least_util / 100
     demand &= ~(samples.floats("interval_s") > limits.longest)
+    if np.count_nonzero(demand) == 2 and _are_one(samples[demand]):
+        demand[np.flatnonzero(demand)[1]] = False
     count = int(np.count_nonzero(demand))
     if not count and _is_queued_otherwise(series, limits):
         reason = (
@@ -125,6 +127,12 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
     reason = _OPEN if is_long else say(_FEW, few)
     return RULE.undetermined(reason, series.name)
+
+
+def _are_one(two: Table) -> bool:
+    """Whether two samples are equal in each number, as where a paste has one twice: no meter is that even."""
+    numbers = [two.floats(name) for name in ("ios_per_s", "kb_per_s", "latency_ms", "depth", "util_pct")]
+    return not np.nan_to_num(np.diff(numbers)).any()
 
 
 def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:

@@ -163,11 +163,14 @@ _SEVERAL = 5
 
 
 def _of_interrupts(view: View, limits: Limits) -> Finding | None:
-    """That one CPU spends all its time in interrupts, most of the time, while the others have time left."""
+    """That one CPU has time for interrupts and the rest of the kernel alone, most of the time."""
     shares = None if view.has_only_cpu_averages else fullest_cpu(view)
     if shares is None:
         return None
-    rows = shares[shares.floats("interrupts") >= limits.interrupts]
+    interrupts, kernel = shares.floats("interrupts"), shares.floats("full")
+    rows = shares[
+        (interrupts >= limits.interrupts) | ((interrupts >= limits.mostly) & (kernel >= limits.full))
+    ]
     if not len(rows) or 2 * len(rows) < len(shares):
         return None
     values = _of_cpu(rows, len(shares))
@@ -452,6 +455,7 @@ RULE = Rule(
         "soft": Threshold(30, "%", "soft interrupts of all CPUs", "judgement: a third of all that is done"),
         "full": Threshold(95, "%", "of one CPU that is all of it", "the usual alarm"),
         "interrupts": Threshold(90, "%", "of one CPU in interrupts", "hardly any is left for programs"),
+        "mostly": Threshold(70, "%", "of one CPU in interrupts, all of it in the kernel", "the same"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
         "moment": Threshold(10, "%", "share of samples below which it is a note", "judgement"),

@@ -26,7 +26,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import HELD_PCT, IDLE_PCT, NO_IDLE_PCT, crowd
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.swapping import available_kb, beside, room_kb
+from iodiag.analysis.host.swapping import available_kb, beside, room_kb, swap_used_pct
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -49,7 +49,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     # newer tools count no cache as used
     total = np.fmax(memory.floats("free_kb") + taken, 100 * taken / np.where(share > 0, share, np.nan))
     few = np.minimum(limits.small_share / 100 * total, limits.small_mb * KB_PER_MB)
-    full, used, free = (beside(view, "swap", name, memory) for name in ("used_pct", "used_kb", "free_kb"))
+    used, free = (beside(view, "swap", name, memory) for name in ("used_kb", "free_kb"))
+    full = swap_used_pct(view, memory)
     is_used_up = room <= np.maximum(limits.share / 100 * total, few)
     is_used_up |= (
         (room <= limits.short_share / 100 * total) & (full >= limits.swap) & _reclaims(view, memory, limits)
@@ -119,11 +120,15 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     columns = {"free": "free_kb", "cached": "cached_kb", "used": "used_pct"}
     shown: Values = {name: float(least.floats(column)[0]) for name, column in columns.items()}
     shown |= {"available": float(least.floats("available_kb")[0])}
-    shown |= {"full": float(beside(view, "swap", "used_pct", least)[0]), "most": values["most"]}
+    shown |= {"full": float(swap_used_pct(view, least)[0]), "most": values["most"]}
     told = "{free:.0f} kB are free, {cached:.0f} kB page cache"
     told += ", {available:.0f} kB available" * (not np.isnan(float(shown["available"])))
-    told += "; {used:.2f} % of memory is used"
-    told += " and {full:.2f} % of swap"
+    is_shared = not np.isnan(float(shown["used"]))
+    told += (
+        "; {used:.2f} % of memory is used and {full:.2f} % of swap"
+        if is_shared
+        else "; {full:.2f} % of swap is used"
+    )
     earlier = "; other samples have up to {most:.0f} MB free or in the page cache"
     return RULE.finding(
         severity="critical" if harm else "notice" if is_shown else "warning",
@@ -150,7 +155,7 @@ RULE = Rule(
         "Find what takes the memory (ps, pidstat -r) and limit it: memory.max of its control group.",
         "Look for the OOM killer in the kernel's log; more swap gains time, more memory or less work helps.",
     ),
-    needs=Needs(one_of=({"memory": ("free_kb", "used_kb"), "swap": ("used_pct", "used_kb", "free_kb")},)),
+    needs=Needs(one_of=({"memory": ("free_kb", "used_kb"), "swap": ("used_kb", "free_kb")},)),
     thresholds={
         "share": Threshold(1, "%", "of memory, free or cache, that is next to none", "judgement: watermarks"),
         "small_mb": Threshold(64, "MB", "or so much on small hosts", "judgement: the programs' own code"),

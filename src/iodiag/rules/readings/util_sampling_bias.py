@@ -8,7 +8,9 @@ size has, or less, or a third of the mean in flight where that is one in all of 
 kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. And two samples in a row, or
 more, of a queue whose requests wait on average for twice the time that the device was busy by its %util: it
 is busy while it holds one, at the least for as long as they wait. There everything is judged by the number in
-flight. What is known of the kernel in the banner is told with its source.
+flight. On NVMe under kernels 4.17 to 4.20, %util as large as the queue, and five times what all requests
+waited: these count requests that are not there, and rate times latency is believed. What is known of the
+kernel in the banner is told with its source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
@@ -59,7 +61,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     And whether as many do of which nothing can be said: the depth is contradicted, or requests outlive them.
     """
     samples, half = series.samples, weighted.half_digit(series.samples)
-    util, depth = samples.floats("util"), samples.floats("depth")
+    util, depth = samples.floats("util_pct") / 100, samples.floats("depth")
     await_ms = samples.floats("await_ms")
     outlives = await_ms > 100 * weighted.seconds_or_one(samples)
     # what completes late in one sample was in flight in the sample before, and not counted there
@@ -112,7 +114,7 @@ def _too_low(view: View, series: DeviceSeries, rows: Table) -> Finding:
 
 
 def _excess(rows: Table) -> Floats:
-    return rows.floats("util") - rows.floats("depth")
+    return rows.floats("util_pct") / 100 - rows.floats("depth")
 
 
 def _finding(view: View, found: list[tuple[DeviceSeries, Table]]) -> Finding:
@@ -122,14 +124,15 @@ def _finding(view: View, found: list[tuple[DeviceSeries, Table]]) -> Finding:
     )
     first, rows = found[0]
     bug = known_bug(view.kernel, "util_pct", "too high")
+    by = " by rate times latency (its queue, printed as {queue}, is as wrong)" * _is_phantom(rows)
     return RULE.finding(
         severity="info",
         confidence="high",
         devices=tuple(series.name for series, _ in found),
         samples=(int(rows["sample"].min()), int(rows["sample"].max())),
         summary=say(
-            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more "
-            "than {busy} % of the time.",
+            f"{{device}} shows {{util}} % util with {{depth}} requests in flight{by}: it cannot have been "
+            "busy more than {busy} % of the time.",
             _values(first, rows),
         ),
         evidence=(
@@ -141,12 +144,18 @@ def _finding(view: View, found: list[tuple[DeviceSeries, Table]]) -> Finding:
     )
 
 
+def _is_phantom(rows: Table) -> bool:
+    """Whether the worst sample's number in flight is of its latency: its queue counts what is not there."""
+    return bool(rows.floats("doubtful_util_pct")[int(_excess(rows).argmax())] >= 0)
+
+
 def _values(series: DeviceSeries, rows: Table, is_queue: bool = False) -> Values:
     worst = int(_excess(rows).argmax())
     return {
         "device": series.name,
         "util": float(rows["util_pct"][worst]),
         "depth": float(rows["depth"][worst]),
+        "queue": float(rows["queue_depth"][worst]),
         "latency": float(rows["latency_ms"][worst]),
         "busy": 100 * float(rows["util"][worst] if is_queue else rows["depth"][worst]),
         "count": len(rows),

@@ -2,16 +2,18 @@
 
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
-average. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as there are
-CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted.
-Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
-which is weaker, since it looks back a minute. Where top lists processes and nothing counts tasks: three and
-more of them in state D, and whether the disks have anything to do. A crowd that stays as large while what is
-moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time and more spent
-in iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing
-but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it lasts and the
-host works for half as long at most. One task or two, in half of the samples and more, where no disk is shown
-and CPUs wait for I/O meanwhile; a cost where these have no time left.
+average; so is a run of five samples in the midst of calm ones in which writes are flushed and reads all but
+stop, where no disk is shown. A load average that exceeds the runnable and the blocked tasks by ten, and by as
+many as there are CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O
+that is counted. Without that column: a load average that exceeds the runnable tasks by as many as there are
+CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and nothing counts tasks:
+three and more of them in state D, flushers left out, and whether the disks have anything to do. A crowd that
+stays as large while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown:
+half of the time and more spent in iowait and none of it idle in nearly every sample, and what is read and
+written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to
+wait; a cost where it lasts and the host works for half as long at most. One task or two, in half of the
+samples and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time
+left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -28,9 +30,11 @@ References: vmstat(8), sar(1), uptime(1); proc_loadavg(5).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import (
@@ -44,6 +48,7 @@ from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     ENOUGH,
+    FALL,
     STILL_KB,
     collapsed,
     moved,
@@ -66,7 +71,7 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Table, stacked
+from iodiag.table.table import Floats, Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -87,7 +92,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     counts = queue.floats("blocked") if is_direct else beyond_runnable
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
-    cpu = view.cpu_all
+    cpu, often = view.cpu_all, int((counts >= 1).sum())
+    few = _of_few(view, all_rows, limits) if is_direct and often >= len(counts) / 2 else None
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting", "queue"), "samples": len(queue)}
@@ -95,16 +101,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     elif is_direct and len(rows) and _is_moment(rows, len(queue), limits):
         text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
         values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
-        yield RULE.undetermined(say(text, values))
+        yield few or RULE.undetermined(say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
         yield RULE.undetermined(reason)
-    elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
+    elif often >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
-        said = say(text, {"often": often, "samples": len(counts)})
-        yield _of_few(view, all_rows, limits) or RULE.undetermined(said)
+        yield few or RULE.undetermined(say(text, {"often": often, "samples": len(counts)}))
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
         yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
@@ -162,29 +167,29 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     waits = list(_iowait(view, rows, limits))
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
-    others = [*hung, *_starving(view, rows, limits), *slow]
+    held_up = [*_held_up(view, all_rows, limits)] if is_direct else []
+    others = [*hung, *_starving(view, rows, limits), *held_up, *slow]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
     is_crowd = weighted.mean(all_rows, "waiting", "queue") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
-    is_cost = is_direct and (is_crowd or (is_lasting and waits))
+    is_cost = is_direct and (is_crowd or (is_lasting and waits) or held_up)
     severity: Severity = "warning" if is_cost else "notice"
     # a task that hung for minutes waits for something else than these devices
     if not hung and (served := list(_served(view, all_rows, limits))):
         severity = "info"
         others += served
-    work = cpu_shares(view.cpu_samples)
-    if len(rows) < limits.seldom / 100 * len(all_rows) and not (hung or waits) and work is not None:
-        # CPUs that work most of the time wait for few
-        severity = "info" if work.busy >= HELD_PCT else severity
+    if not (hung or waits) and _is_seldom(view, all_rows, rows, limits):
+        severity = "info"
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
-    then, meanwhile = _moved(view, rows)
-    if fallen := list(_fallen(view, rows)):
-        # as many tasks get a fraction of what they got, and it is so at the end
-        severity, then = "critical", f"{then}; {fallen[0].text}"
+    did, meanwhile = _moved(view, rows)
+    fallen, written_back = [*_fallen(view, rows)], [*_flushers(view, mean)] if is_direct else []
+    # as many tasks get a fraction of what they got, and it is so at the end
+    severity = "critical" if fallen else severity
+    then = did + "".join(f"; {item.text}" for item in (*fallen[:1], *held_up, *written_back))
     peak = ", up to {most:g}" if mean < float(values["most"]) else ""
     text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
     text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
@@ -199,20 +204,27 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *waits,
             *fallen,
             *others,
+            *written_back,
             *_storm(rows),
             *(cite_fact(fact, weighs="context") for fact in _listed(view)),
-            *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
+            *((cite(rows_at(view, "paging", rows), did[2:], meanwhile, weighs="context"),) if did else ()),
         ),
-        remedy=_REMEDY if _total(meanwhile) >= STILL_KB else RULE.remedy,
-        confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
+        **_what_to_do(meanwhile),
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
 
 
+def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool:
+    """Whether few samples have blocked tasks, on CPUs that work most of the time."""
+    work = cpu_shares(view.cpu_samples)
+    is_seldom = len(rows) < limits.seldom / 100 * len(all_rows)
+    return is_seldom and work is not None and work.busy >= HELD_PCT
+
+
 def _listed(view: View) -> list[Fact]:
-    """What top lists of processes that sleep uninterruptibly: how many of them, then who they are."""
-    facts = view.facts_of("top-processes")
+    """What top or ps lists of processes that sleep uninterruptibly: how many of them, then who they are."""
+    facts = [*view.facts_of("top-processes"), *view.facts_of("ps")]
     most = max(facts, key=lambda fact: np.nan_to_num(fact.number("uninterruptible")), default=None)
     if most is None or not most.number("uninterruptible") >= 1:
         return []
@@ -220,15 +232,32 @@ def _listed(view: View) -> list[Fact]:
     return [f for f in facts if f.ref.source == most.ref.source and f.ref.first in lines]
 
 
+def _flushers(view: View, tasks: float) -> Iterator[Evidence]:
+    """How many of the tasks that are blocked write the page cache back, as a listing of them says.
+
+    They wait for the queue of a device, and nobody waits for them.
+    """
+    found = _listed(view)
+    count = found[0].number("flushers") if found else 0.0
+    if not count >= 1:
+        return
+    values: Values = {"blocked": tasks, "left": max(tasks - count, 0.0)}
+    text = (
+        "{flushers:g} of {uninterruptible:g} listed in state D write the page cache back: callers are about "
+    )
+    text += "{left:.0f} of the {blocked:.0f} that are blocked"
+    yield cite_fact(replace(found[0], values={**found[0].values, **values}), text, weighs="context")
+
+
 def _of_listing(view: View, limits: Limits) -> Finding | None:
     """Processes that sleep uninterruptibly by a list alone, and whether they can wait for a disk."""
     found = _listed(view)
-    if not found or found[0].number("uninterruptible") < limits.tasks:
+    if not found or found[0].number("uninterruptible") - found[0].number("flushers") < limits.tasks:
         return None
     counted, *each = found
     values: Values = {"tasks": counted.number("uninterruptible")}
     values["who"] = ", ".join(fact.word("process") for fact in each)
-    summary = "{tasks:g} processes sleep uninterruptibly (state D) in a list of top: {who}"
+    summary = "{tasks:g} processes sleep uninterruptibly (state D) in a list of them: {who}"
     idle = _idle_disks(view, limits)
     return RULE.finding(
         severity="notice",
@@ -308,15 +337,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     cpu = view.cpu_all
     if cpu is None or _are_timed(view):
         return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
-    rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
+    busiest = _busiest_on_average(view)
+    rows = cpu[cpu.floats("iowait_pct") >= _least_iowait(view, busiest, limits)]
     if not len(rows):
         return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     found = time_fields(rows, of_host=True)
-    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
-    # nearly always, and for longer than it works
-    is_cost = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
-    is_cost &= waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -329,12 +355,12 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
-    often, did = in_samples(len(cpu)), list(_untimed(view, rows))
+    often, did = in_samples(len(cpu)), [busiest] if busiest else list(_untimed(view, rows))
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted = load_average(view)
     then += f"; {counted.text}" if counted else ""
     return RULE.finding(
-        severity="warning" if is_cost else "notice",
+        severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
         confidence="medium",
         **found,
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
@@ -352,6 +378,35 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         ),
         confirm=_CONFIRM[::-1] if counted else _confirm(did),
     )
+
+
+def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool:
+    """Whether CPUs wait for I/O in nearly all samples, and for longer than they work."""
+    waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    is_always = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    return is_always and waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
+
+
+def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float:
+    """The iowait that shows a wait, in %; beside a disk that is busy that of one task which always waits."""
+    if busiest and view.cpus and float(busiest.values["busy"]) >= limits.busy:
+        return min(limits.iowait, 100 / view.cpus)
+    return limits.iowait
+
+
+def _busiest_on_average(view: View) -> Evidence | None:
+    """The disk that was busiest where averages alone tell how busy any was; None without."""
+    if "disk" not in view.average_only or not view.has("disk", "util_pct"):
+        return None
+    name, samples = max(
+        ((one.name, one.samples) for one in view.devices if not may_be_stacked(one)),
+        key=lambda one: weighted.or_zero(weighted.mean(one[1], "util_pct")),
+        default=("", None),
+    )
+    if samples is None:
+        return None
+    values: Values = {"who": name, "busy": weighted.or_zero(weighted.mean(samples, "util_pct"))}
+    return cite(samples, "{who} was {busy:.0f} % busy", values, worst="util_pct")
 
 
 def _confirm(did: Sequence[Evidence]) -> tuple[str, ...]:
@@ -425,8 +480,9 @@ def _are_shown(view: View) -> bool:
 
 
 def _are_timed(view: View) -> bool:
-    """Whether anything shows how busy devices are, or how long requests take."""
-    return any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
+    """Whether anything but averages since boot shows how busy devices are, or how long requests take."""
+    is_old = "disk" in view.average_only and bool(len(view.since_boot.get("disk", ())))
+    return not is_old and any(view.has("disk", name) for name in ("util_pct", "depth", "latency_ms"))
 
 
 def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
@@ -440,13 +496,15 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     who = who if float(values["tasks"]) < most else "{tasks} tasks {are} blocked"
     values["are"] = "is" if most == 1 else "are"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
-    moves = _total(meanwhile) >= STILL_KB
+    then += _takes_no_more(meanwhile, tasks[0].floats("blocked")) if tasks else ""
+    moves, todo = _total(meanwhile) >= STILL_KB, _what_to_do(meanwhile)
     lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
     lead = "The disks slow the host down" if moves else lead
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
     small, fallen = list(_small_cache(view, paging)), list(_fallen(view, tasks[0])) if tasks else []
+    written_back = [*_flushers(view, tasks[1])] if tasks else []
     evidence = [cite(rows, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
@@ -459,13 +517,13 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         confidence="high" if is_known and len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}", values | meanwhile)
-        + "".join(f"; {item.text}" for item in (*fallen, *small))
+        + "".join(f"; {item.text}" for item in (*fallen, *small, *written_back))
         + ".",
-        evidence=(*evidence, *fallen, *(_starving(view, tasks[0], limits) if tasks else ())),
+        evidence=(*evidence, *fallen, *(_starving(view, tasks[0], limits) if tasks else ()), *written_back),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
-        remedy=(*_OF_MEMORY * bool(small), *(_REMEDY if moves else RULE.remedy)),
-        confirm=(*_SHOW_REFAULTS * bool(small), *(_CONFIRM if moves else RULE.confirm)),
+        remedy=(*_OF_MEMORY * bool(small), *todo["remedy"]),
+        confirm=(*_SHOW_REFAULTS * bool(small), *todo["confirm"]),
     )
 
 
@@ -510,8 +568,13 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     lead = "Writers wait for the disk" if is_written else "Somebody waits for I/O"
     told = follows or ((cite(paging, then[2:], values),) if then else ())
     end = ", and iowait rises and falls with it." if follows else "."
+    is_always = len(rows) >= limits.nearly / 100 * len(queue)
+    is_held = shares is not None and is_always and shares.iowait >= _LONGER * shares.busy
+    if is_held := is_held and _is_trickle(meanwhile):
+        end = ". Buffered writes of so little make nobody wait: these are synchronous (commits), or the disk "
+        end += "hardly takes any."
     return RULE.finding(
-        severity="warning" if shares is not None and shares.is_io_bound else "notice",
+        severity="warning" if is_held or (shares is not None and shares.is_io_bound) else "notice",
         confidence="medium",
         **time_fields(rows, of_host=True),
         summary=say(f"{lead}: {who}, {often}{then}{end}", values),
@@ -521,11 +584,21 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
             *told,
             *(_cached(view, paging) if is_written and paging is not None else ()),
         ),
-        remedy=_REMEDY if _total(meanwhile) >= STILL_KB else RULE.remedy,
-        confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
+        **_what_to_do(meanwhile),
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
     )
+
+
+def _is_trickle(meanwhile: Values) -> bool:
+    """Whether next to nothing but writes is moved, and of these a fraction of what any disk takes."""
+    written, read = (float(meanwhile.get(name, np.nan)) for name in ("written", "read"))
+    return STILL_KB <= written < _TRICKLE_KB and read <= written / 10
+
+
+_LONGER, _TRICKLE_KB = 3.0, 4096.0
+"""Times as long as they work that CPUs wait where a task does little else; and kB/s of writes that the page
+cache takes from anybody without a wait: any disk takes ten times that."""
 
 
 def _follows(cpu: Table, samples: Table) -> tuple[Evidence] | None:
@@ -552,6 +625,18 @@ _REMEDY = (
     "Find the device and who loads it: iostat -xt 1 30 and pidstat -d 1 side by side.",
     "Give a bulk reader or writer less of the disk (ionice -c3, io.max of its control group).",
 )
+
+_REMEDY_OF_FLUSHES = (
+    "Let less pile up between flushes: lower vm.dirty_background_bytes and vm.dirty_bytes.",
+    _REMEDY[0],
+)
+
+
+def _what_to_do(meanwhile: Values) -> dict[str, tuple[str, ...]]:
+    """The fields of a finding that say so, by what is moved where no disk is shown."""
+    if not _total(meanwhile) >= STILL_KB:
+        return {"remedy": RULE.remedy, "confirm": RULE.confirm}
+    return {"remedy": _REMEDY_OF_FLUSHES if "between" in meanwhile else _REMEDY, "confirm": _CONFIRM}
 
 
 def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
@@ -593,6 +678,37 @@ def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         yield cite(found[0], found[1], found[2])
 
 
+def _held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """That reads all but stop in a run of samples in which tasks pile up and writes are flushed.
+
+    It is said where no disk is shown. In most of the others no task is blocked; reads come before the run
+    and after it, and so few in each sample of it are no chance.
+    """
+    run = longest(all_rows, all_rows.floats("waiting") >= limits.tasks, gap=0)
+    paging = _paging(view, all_rows)
+    if run is None or paging is None or len(run) < ENOUGH:
+        return
+    in_run, beside = same_reports(paging, run), ~same_reports(all_rows, run)
+    places = np.flatnonzero(in_run)
+    is_within = len(places) >= ENOUGH and places[0] > 0 and places[-1] < len(paging) - 1
+    if not is_within or np.median(all_rows.floats("waiting")[beside]) > 0:
+        return
+    reads, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
+    others, flood = reads[~in_run], float(written[in_run].mean())
+    values: Values = {"before": float(others.mean()), "during": float(reads[in_run].mean())}
+    is_flood = flood >= max(BURST * float(written[~in_run].mean()), STILL_KB)
+    before_and_after = (reads[: places[0]], reads[places[-1] + 1 :])
+    falls = all(part.mean() > FALL * float(values["during"]) for part in before_and_after)
+    chance = float((others <= reads[in_run].max()).mean()) ** len(places)
+    if is_flood and falls and chance <= MOST_CHANCE:
+        text = "reads fall from {before:kb} to {during:kb} meanwhile: who reads waits behind the flush"
+        yield cite(paging[in_run], text, values, worst="pgpgout_kb_per_s")
+
+
+MOST_CHANCE = 0.05
+"""How likely so few reads in all samples of a run may be among those of the others."""
+
+
 def _fallen(view: View, rows: Table) -> Iterator[Evidence]:
     """That a crowd that stays is given a fraction of what it was given at first, where no disk is shown."""
     paging = _paging(view, rows)
@@ -623,9 +739,7 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
     if paging is None:
         return "", {}
     text, values = moved(paging)
-    # several that wait would ask for more
-    is_full = "flat" in values and not values["still"] and bool((rows.floats("waiting") > 1).all())
-    text += ": the disk or the path to it takes no more" * is_full
+    text += _takes_no_more(values, rows.floats("waiting"))
     samples = view.samples("paging")
     others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
     between = weighted.mean(others, "pgpgout_kb_per_s", "paging")
@@ -634,6 +748,12 @@ def _moved(view: View, rows: Table) -> tuple[str, Values]:
         text += ", in the other samples {between:kb}: buffered writes are flushed in bursts"
         values["between"] = between
     return f"; meanwhile {text}", values
+
+
+def _takes_no_more(meanwhile: Values, waiting: Floats) -> str:
+    """The end of a clause where what is moved keeps a flat rate: several that wait would ask for more."""
+    is_full = "flat" in meanwhile and not meanwhile["still"] and bool((waiting > 1).all())
+    return ": the disk or the path to it takes no more" * is_full
 
 
 SEVERAL_BURSTS, BURST = 2, 5.0
@@ -739,6 +859,9 @@ RULE = Rule(
         "seldom": Threshold(25, "%", "share of samples that is no trouble of CPUs that work", "judgement"),
         "moment": Threshold(10, "%", "share of samples in which a few tasks are no trouble", "judgement"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
+        "busy": Threshold(
+            60, "%", "of a disk on average, beside one task that waits", "judgement: most of it"
+        ),
         "held": Threshold(
             HELD_PCT, "%", "iowait of a host that mostly waits", "judgement: more waits than works"
         ),

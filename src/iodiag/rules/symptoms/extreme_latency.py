@@ -25,7 +25,10 @@ Fewer than 50 requests in less than a fifth of the samples, or in a lone report 
 notice, and so are writes alone, below a second, of which less than 0.1 are in flight on what may be a disk,
 a card or a stick while it is seen that nobody waits; below 5 % busy a deep queue while busy that explains
 the latency is a burst, which proves nothing. It is critical where the device has no idle time in half of its
-samples, or of several with requests, and no load explains what it takes, unless nobody is seen to wait.
+samples, or of several with requests, and no load explains what it takes, unless nobody is seen to wait. So it
+is where seconds are the mean of three samples and a fifth of all, in each of which it is busy a fifth of the
+time, while a sample of the same load took a twentieth, with a tenth of the busy time for each request: a mean
+over minutes hides that it had no idle time in some of them.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -44,8 +47,10 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.who_waits import (
     NEVER_IDLE,
     NOBODY,
+    OFTEN,
     SECONDS_MS,
     blocked,
+    does_nobody_wait,
     hardly_answers,
     is_wait_unknown,
     is_waited_for,
@@ -53,6 +58,7 @@ from iodiag.analysis.host.who_waits import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import device_fields
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import ONE_WAY
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
@@ -288,6 +294,10 @@ def _are_stalls(samples: Table) -> Mask:
 STALL_DEPTH, STALL_MS, STALL_RATE, STALL_TIMES = 5.0, 500.0, 20.0, 20.0
 """Mean requests in flight, ms and requests per second of a stall, and times what a like load took."""
 
+FEWEST_STALLS, STALL_BUSY = 3, 10.0
+"""Samples that are no machine that was paused and no disk that spins up, and times the busy time of each
+request at a like load."""
+
 
 def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
     for _, latency, size, _ in WAYS:
@@ -351,10 +361,9 @@ def _finding(
     is_little = _is_little(view, series, rows)
     is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
     severity: Severity = "notice" if is_harmless else "warning"
-    is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
-    is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
+    slow = _slow_rather_than_full(view, series, rows, limits)
     return RULE.finding(
-        severity="critical" if is_dead else severity,
+        severity="critical" if slow else severity,
         confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
         **device_fields(rows, *named),
         summary=say(
@@ -362,7 +371,7 @@ def _finding(
             "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
             + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}.")
-            + (_SLOW if is_dead else "")
+            + slow
             + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values | {"kind": virtual_kind(series)},
@@ -445,7 +454,45 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
     return np.asarray((latency > sane) & ((latency >= SECONDS_MS) | (latency >= limits.far * sane)))
 
 
-_SLOW = " It is slow rather than full: hardly anything is served, and it has no idle time meanwhile."
+def _slow_rather_than_full(view: View, series: DeviceSeries, rows: Table, limits: Limits) -> str:
+    """That work stands still for a device, as a sentence; empty where that is not seen."""
+    if _is_unplaced(view, series) and _is_one_of_many(view, series, rows):
+        return ""
+    is_late = _is_late(series, rows, limits)
+    if hardly_answers(view, series, rows, is_late):
+        return _SLOW + ": hardly anything is served, and it has no idle time meanwhile."
+    late = rows[is_late & (rows.floats("latency_ms") >= SECONDS_MS) & (rows.floats("util") >= USED)]
+    calm = _quickest(series.samples, like=late)
+    stalled = late[_are_unlike(late, calm)]
+    if len(stalled) < max(FEWEST_STALLS, OFTEN * len(series.samples)) or does_nobody_wait(view, stalled):
+        return ""
+    values = {"calm": weighted.mean(calm, "latency_ms"), "rate": weighted.mean(calm, "ios_per_s")}
+    return say(_SLOW + ": at another time {rate} requests/s took {calm:ms} each.", values)
+
+
+def _quickest(samples: Table, like: Table) -> Table:
+    """The sample with the least latency at half the usual rate of some others and more; empty for none."""
+    rate, latency = samples.floats("ios_per_s"), samples.floats("latency_ms")
+    at = np.flatnonzero((2 * rate >= median(like.floats("ios_per_s"))) & (latency > 0))
+    return samples[at[np.argsort(latency[at], kind="stable")][:1]]
+
+
+def _are_unlike(late: Table, calm: Table) -> Mask:
+    """Which samples another one shows to be stalls, of no more than twice its requests and kB.
+
+    A burst keeps the busy time of each request, whatever its queue: a stall does not.
+    """
+    if not len(calm):
+        return np.zeros(len(late), dtype=np.bool_)
+    names = ("ios_per_s", "kb_per_s", "latency_ms", "util")
+    rate, kb, latency, util = (late.floats(name) for name in names)
+    calm_rate, calm_kb, calm_latency, calm_util = (calm.floats(name) for name in names)
+    is_no_more = (rate <= 2 * calm_rate) & (kb <= 2 * calm_kb)
+    is_stall = (latency >= STALL_TIMES * calm_latency) & (util * calm_rate >= STALL_BUSY * calm_util * rate)
+    return np.asarray(is_no_more & is_stall)
+
+
+_SLOW = " It is slow rather than full"
 _BEHIND = " It is a {kind}: look for a shared backend, a cap, or a failing disk behind it."
 _OF_VIRTUAL = (
     "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "

@@ -39,7 +39,7 @@ _VARYING = re.compile(rf"(?P<day>{_DAY_OR_MONTH})|(?P<digits>\d+)|(?P<blank>\s+)
 _STRONG = re.compile(r"[^\W\d_]|\d:\d\d")
 _BORDERS = (re.compile(r"[|│┃║¦]"), re.compile(r";"), re.compile(r","))
 _FEWEST_BORDERS = 3
-_TIMED = ("datetime device", "date device", "time device", "timestamp device")
+_TIMES = ("datetime", "date", "time", "timestamp")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?\s*')
 _CUT_MARK = re.compile(r"(?<!\S)\S*[>…$]$")
 _HEADING = re.compile(r"/s\b|%[a-z]|-sz\b|\bswpd\b|\bkb[a-z]")
@@ -212,8 +212,10 @@ def unbordered(pieces: Sequence[Piece]) -> Sequence[Piece]:
     border: re.Pattern[str] | None = None
     for piece in pieces:
         text = piece.text
-        border = _border_of(text) or border
-        if border is not None and len(border.findall(text)) >= _FEWEST_BORDERS:
+        if header := _bordered_header(text):
+            border, text = header
+            piece = piece._replace(text=text)
+        elif border is not None and len(border.findall(text)) >= _FEWEST_BORDERS:
             piece = piece._replace(text=border.sub(" ", text))
         elif any(map(str.isalnum, text)):
             border = None
@@ -221,17 +223,23 @@ def unbordered(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return result
 
 
-def _border_of(text: str) -> re.Pattern[str] | None:
-    """What parts the cells of a header line, where something other than blanks does."""
+def _bordered_header(text: str) -> tuple[re.Pattern[str], str] | None:
+    """What parts the cells of a header line, where something other than blanks does, and its words."""
     if len(text) > _LONGEST_LINE:
         return None
     for border in _BORDERS:
         if len(border.findall(text)) >= _FEWEST_BORDERS:
-            words = border.sub(" ", text).split()
+            plain = border.sub(" ", text)
+            words = plain.split()
+            if words and find_header(words):
+                return border, plain
             # a script's file has the time of its rows in a column of its own
-            is_timed = " ".join(words[:2]).lower() in _TIMED and find_header(["Device", *words[2:]])
-            if words and (is_timed or find_header(words)):
-                return border
+            if words and words[0].lower() in _TIMES:
+                named = ["Device", *words[2:]] if words[1:2] in (["device"], ["Device"]) else words[1:]
+                if find_header(named):
+                    return border, plain
+                if find_header(["avg-cpu:", *words[1:]]):
+                    return border, f"{words[0]} avg-cpu: {' '.join(words[1:])}"
     return None
 
 

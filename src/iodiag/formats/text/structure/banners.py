@@ -102,7 +102,8 @@ def undated_banner(text: str) -> Banner | None:
 @cache
 def _command_grammar() -> pp.ParserElement:
     prompt = pp.Optional(pp.Suppress(pp.Regex(r".{0,120}?(?:[$#%➜:]|~|\])>?\s+(?=(?:sudo\s|\S*/)?\w)")))
-    wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(r"sudo|nohup|time|watch|S_TIME_FORMAT=\S+|L[CA]\w*=\S*")))
+    before = r"sudo|nohup|watch|env|stdbuf\s+-\S+|timeout\s+[\d.]+[smh]?|time|[A-Z_][A-Z0-9_]*=\S*"
+    wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(before)))
     tool = pp.Regex(r"(?:/\S*/)?(?:" + "|".join(TOOLS) + r")\b")("tool")
     word = pp.Regex(
         r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d{1,2}(?::\d\d){1,2}|\d+(?:\.\d+)?(?![\w>])|[A-Za-z_/{}][\w/{},.:*-]*"

@@ -2,7 +2,8 @@
 
 OSWatcher begins its files with a line of its own and names them by host and hour. It runs `vmstat 1 3`, and
 of `iostat -xk 1 3` keeps the last report (OSW, before OSWbb: two of `iostat -x 3 3`). ExaWatcher's files bear
-the host's name, pt-stalk's the second in which it began, and GitLabSOS's the command that wrote them.
+the host's name, pt-stalk's the second in which it began, GitLabSOS's the command that wrote them, and that
+of Azure's script the time at which `vmstat 1` was about to begin.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _TRIGGERED = re.compile(
 _GITLABSOS = re.compile(
     r"(?:.*[/:])?gitlabsos[^/]{0,200}/(?:[\w.-]{1,60}/){0,2}(?P<tool>[a-z]{6,9})(?:\..{1,5})?"
 )
+_AZURE_VMSTAT = re.compile(r".*[/:]memory/vmstat_\d\d-[A-Z][a-z]{2}-\d{4}_\d\d.\d\d.\d\d\.txt(?:\..{1,5})?")
 _RUN_BY_GITLABSOS = {"iostat": "iostat -xz 1 10", "mpstat": "mpstat -P ALL 1 10", "vmstat": "vmstat -w 1 10"}
 
 
@@ -58,7 +60,9 @@ def collector_of(line: str, name: str) -> Collector | None:
 
 
 def run_as(name: str) -> str:
-    """The command that GitLabSOS writes the file of this name with; "" for other names."""
+    """The command that GitLabSOS or Azure's script writes the file of this name with; "" for other names."""
+    if _AZURE_VMSTAT.fullmatch(name):
+        return "vmstat 1"
     match = _GITLABSOS.fullmatch(name)
     return _RUN_BY_GITLABSOS.get(match["tool"], "") if match else ""
 

@@ -30,7 +30,6 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("device %busy avque r+w/s", "the sar of Solaris, AIX or HP-UX"),
         ("%usr %sys %wio %idle", "the sar of Solaris, AIX or HP-UX"),
         ("PID USERNAME STATE TIME COMMAND", "the top of a BSD or Solaris"),
-        ("USER PID %CPU %MEM VSZ RSS", "ps"),
         ("UID PID PPID C STIME", "ps"),
         ("COMMAND PID USER FD TYPE", "lsof"),
         ("OBJS ACTIVE USE SLABS", "slabtop"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ _PARTED_DISK = re.compile(
 _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 _MOST_UNTIMED = 20
+_FEWEST_FORGOTTEN = 2
 
 
 @dataclass
@@ -108,13 +109,19 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
         numbers = sorted({number for _, t in group for number in distinct_sorted(t.segment)})
-        for alike in _alike(numbers, kinds, is_clocked=group[0][0].layout.clock == "row"):
+        used, host = set[str](), ""
+        several = list(_alike(numbers, kinds, is_clocked=group[0][0].layout.clock == "row"))
+        for alike in several:
             parts = [_Part.of(r, timing, gap_of[r.block], alike[0], alike[-1]) for r, timing in group]
             parts = [part for part in parts if part.size]
             if len(alike) > 1 or kinds[alike[0]][1].is_below_clock:
                 _finish_runs(found, {number: kinds[number][0] for number in alike}, parts, order)
             else:
-                _finish(found, kinds[alike[0]][0], parts, order)
+                origin = kinds[alike[0]][0]
+                named = origin.heading or origin.host
+                used, host = (set(), named) if named and named != host else (used, host)
+                _finish(found, origin, parts, order, used)
+                used |= _used_devices(parts) if len(several) > 1 else set()
             for part in (part for part in parts if part.rows.layout.first_report == "since boot"):
                 part.set_since_boot(restarts.begin_anew(part.row_group(), part.rows.block[part.where]))
     _set_apart(all_rows, result)
@@ -498,8 +505,11 @@ class _Part(NamedTuple):
         )
 
 
-def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> None:
-    """Sample lengths, the times that follow from the start, and the since-boot flag, for one segment."""
+def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str, used: Set[str]) -> None:
+    """Sample lengths, the times that follow from the start, and the since-boot flag, for one segment.
+
+    `used` are the host's devices that tables above it saw requests of.
+    """
     first_report = parts[0].rows.layout.first_report
     if first_report == "a sample":
         return
@@ -513,11 +523,35 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
         is_restarted and first_report != "since boot under its clock" and restarts.are_all_averages(groups)
     )
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
-    if _begins_at_boot(found, origin, parts, groups):
+    if _begins_at_boot(found, origin, parts, groups) and not _is_use_forgotten(parts, used):
         old = np.append(old, _report_times.first_and_its_copy(groups))
     old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
+
+
+def _used_devices(parts: Sequence[_Part]) -> set[str]:
+    """The devices with requests that have a size or a latency."""
+    used = set[str]()
+    for part in parts:
+        group = part.row_group()
+        has_requests = (group.numbers[:, list(group.means_at)] > 0).any(axis=1)
+        used.update(part.rows.names[key] for key in np.unique(group.items[has_requests]))
+    return used
+
+
+def _is_use_forgotten(parts: Sequence[_Part], used: Set[str]) -> bool:
+    """Whether the first report shows only 0 of several devices that were used before: it is no average then.
+
+    A mean over all requests since boot never returns to nothing; one device may have been attached anew.
+    """
+    unused = set[str]()
+    for part in parts if used else ():
+        first = part.row_group()
+        first = first.only(first.report == 0)
+        is_unused = ~np.delete(first.numbers, list(first.now_at), axis=1).any(axis=1)
+        unused.update(part.rows.names[key] for key in np.unique(first.items[is_unused]) if first.means_at)
+    return len(unused & used) >= _FEWEST_FORGOTTEN
 
 
 def _starts(parts: Sequence[_Part]) -> Ints:

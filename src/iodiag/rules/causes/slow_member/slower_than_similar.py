@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.slow_peers import SlowSibling
+from iodiag.analysis.array.slow_peers import SlowSibling, mean_ms
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, duration
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.time_per_kb import ways_of_both
 from iodiag.analysis.states.state_sentences import BY_LITTLE
 from iodiag.model.finding import Evidence
+from iodiag.rules.causes.slow_member.evidence import PEERS_APART
 from iodiag.table.table import stacked
 
 
@@ -28,8 +29,11 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
     slow = {one.slow.name for one in group}
-    fast = [series.name for series in first.fast if series.name not in slow]
-    fast_rows = stacked(first.fast_rows)
+    parts = {s.name: rows for s, rows in zip(first.fast, first.fast_rows, strict=True) if s.name not in slow}
+    fast, fast_rows = [*parts], stacked([*parts.values()] or first.fast_rows)
+    each = [mean_ms(rows) for rows in parts.values()]
+    ends: Values = {"quickest": min(each, default=0.0), "next": max(each, default=0.0)}
+    is_apart = float(ends["next"]) > PEERS_APART * float(ends["quickest"])
     of, shown = len(first.slow.samples), len(first.rows)
     return {
         "also": f" ({', '.join(f'{one.slow.name} {duration(one.latency_ms)}' for one in group[1:])})"
@@ -38,12 +42,13 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "device": first.slow.name,
         "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
         "latency": first.latency_ms,
-        "latency_fast": first.fast_ms,
+        "latency_fast": mean_ms(fast_rows),
+        "apart": say(" ({quickest:ms} to {next:ms})", ends) if is_apart else "",
         "took": duration(first.latency_ms),
-        "took_fast": duration(first.fast_ms),
+        "took_fast": duration(mean_ms(fast_rows)),
         "rate": weighted.mean(first.rows, "ios_per_s"),
         "rate_fast": weighted.mean(fast_rows, "ios_per_s"),
-        "ratio": first.ratio,
+        "ratio": first.latency_ms / mean_ms(fast_rows),
         "least": first.least_ratio,
         "depth": weighted.mean(first.rows, "depth"),
         "counted": weighted.mean(first.rows, "queue_depth"),
@@ -58,8 +63,8 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
 
 
 SUMMARY = (
-    "{device} takes {took} per request{also} against {took_fast} on {fast} at a similar rate ({rate} and "
-    "{rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
+    "{device} takes {took} per request{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
+    "and {rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
 )
 
 
@@ -69,7 +74,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     text = "{device}: {rate} requests/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
     text += BY_LITTLE * (float(values["counted"]) < float(values["depth"]))
     yield cite(first.rows, text, values, worst="latency_ms")
-    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms, in the same samples"
+    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms{apart}, in the "
+    text += "same samples"
     yield cite(stacked(first.fast_rows), text, values)
     apart, of_ways = ways_of_both(first.rows, stacked(first.fast_rows))
     if apart:
