@@ -346,9 +346,24 @@ def test_convert_selects_rows_and_takes_what_an_input_lacks(tmp_path):
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["device"] for row in found] == ["sdb"]
     assert found[0]["time"].startswith("2026-11-20T10:01:00")
+    for wrong in (("--device", "sdx"), ("--since", "11:00")):
+        done = run("convert", str(capture), "--table", "disk", *wrong)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert f"{wrong[0]}: no row of disk is left" in done.stderr
     capture.write_text("Device r/s w/s rkB/s wkB/s aqu-sz %util\nsda 10.13 0.00 40.17 0.00 0.13 1.37\n")
     done = run("convert", str(capture), "--table", "disk", "--interval", "60", "--format", "jsonl")
     assert [json.loads(line)["interval_s"] for line in done.stdout.splitlines()] == [60.0]
+
+
+def test_what_is_not_read_of_a_binary_file_is_addressed_in_bytes(tmp_path):
+    data = (SEEDS.parent / "sa" / "lost-write-cache-12.6.1.bin").read_bytes()
+    capture = tmp_path / "sa20"
+    capture.write_bytes(data[: len(data) // 2])
+    said = run("inspect", str(capture)).stdout
+    assert re.search(r"not understood, byte \d+: the file ends inside a record", said)
+    full = run("analyze", str(capture), "--full", "--format", "md").stdout
+    assert f"| `{capture}@" in full
+    assert f"| `{capture}:" not in full
 
 
 def test_quiet_and_no_color_are_everywhere(tmp_path):

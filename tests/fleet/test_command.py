@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from fleet.conftest import everything, finish, start
 from iodiag.cli import cli
 from iodiag.fleet import progress
+from sample_files import SAMPLES
 
 
 @pytest.mark.parametrize(
@@ -16,6 +20,7 @@ from iodiag.fleet import progress
         (["--rule", "nope"], "no rule is called 'nope'"),
         (["--set", "true-saturation.nope=1"], "no threshold is called"),
         (["--tz", "Mars/Olympus"], "is not a time zone"),
+        (["--since", "25:99"], "is not a time"),
         (["--inventory", "missing.csv"], "missing.csv"),
         (["--jobs", "0"], "--jobs"),
     ],
@@ -68,6 +73,39 @@ def test_a_long_run_says_a_line_a_minute(capsys, monkeypatch):
         "iodiag: 150 of 1,000 host-days judged, 2.0 per s, 7 min left",
         "iodiag: 300 of 1,000 host-days judged, 2.0 per s, 6 min left",
     ]
+
+
+def test_what_came_out_is_told_first_and_inputs_passed_over_by_reason(fleet, tmp_path):
+    given = tmp_path / "given"
+    shutil.copytree(fleet.inputs / fleet.planted[0].host, given / "web1")
+    for name in ("a", "b", "c", "d"):
+        (given / f"{name}.txt").write_text(f"notes of {name}\n")
+    result = CliRunner().invoke(cli, ["fleet", str(given), "-o", str(tmp_path / "out"), "--jobs", "1"])
+    first, second, *others = result.output.splitlines()
+    assert "See " in first
+    assert " host-days in " in second
+    (unknown,) = (line for line in others if "4 inputs (" in line)
+    assert "holds nothing that iodiag knows" in unknown
+    assert unknown.count("holds nothing") == 1
+
+
+def test_a_fleet_is_judged_by_its_devices_and_days_asked_for(tmp_path):
+    for name, kind in (("slow-member", "web1"), ("full-write-cache", "web2")):
+        shutil.copytree(SAMPLES / "cases" / name, tmp_path / "given" / kind)
+    given = str(tmp_path / "given")
+    out = tmp_path / "out"
+    options = ["--since", "2026-11-21", "--device", "sda", "--cpus", "2", "--interval", "1", "--jobs", "1"]
+    result = CliRunner().invoke(cli, ["fleet", given, "-o", str(out), *options])
+    assert result.exit_code == 0, result.output
+    assert f"1 host-days in {out}" in result.output
+    assert "web1/iostat.txt: unknown: has no samples of the days asked for" in result.output
+    assert set(pd.read_parquet(out / "tables" / "disk")["device"]) == {"sda"}
+    assert set(pd.read_parquet(out / "devices.parquet")["device"]) == {"sda"}
+    wrong = CliRunner().invoke(
+        cli, ["fleet", given, "-o", str(tmp_path / "no"), "--device", "x", "--jobs", "1"]
+    )
+    assert wrong.exit_code == 3
+    assert "--device x: no such device has samples" in wrong.output
 
 
 def refused(*arguments: object) -> str:

@@ -96,7 +96,10 @@ def test_a_short_report_has_the_first_steps_and_names_what_it_leaves_out():
     assert len(text.encode()) <= 6000
     lines = text.splitlines()
     assert lines.index("**What to do first**") < 24
-    assert "- Move this volume to RAID10: it would write 2.0 kB per kB instead of moving 3.12." in lines
+    assert (
+        "- Move this volume to RAID10: it would write 2.0 kB per kB instead of moving 3.12. To confirm it:"
+        in lines
+    )
     assert (
         "- Warning: One disk of the array answers later than its peers (`sdd`, `sdb`, `sdc` and 1 more)"
         in lines
@@ -176,6 +179,16 @@ def test_devices_of_the_verdict_are_shown_first_and_the_others_counted():
     rows = [line for line in text.splitlines() if "samples" in line and line.startswith("| `")]
     assert rows[0].startswith("| `dm-89` | 30 of 60 samples")
     assert "24 more devices in the JSON report." in text
+
+
+def test_the_slowest_device_is_shown_however_many_are_busier():
+    report = raid5_report()
+    disk = report.states[-1]
+    many = tuple(replace(disk, device=f"sd{at:02}", latency_ms=5.0) for at in range(30))
+    late = replace(disk, device="slow", busy_pct=1.0, latency_ms=9000.0, text="1 write/s, 9 s each")
+    text = replace(report, states=(*many, late), findings=()).to_markdown()
+    assert "| `slow` | 1 write/s, 9 s each |" in text
+    assert "26 more devices in the JSON report." in text
 
 
 @pytest.mark.parametrize("text", HOSTILE)

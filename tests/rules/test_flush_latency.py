@@ -159,3 +159,10 @@ def test_requests_that_wait_longer_than_the_flushes_are_told_with_them(report_of
     reads = {"r/s": 20.0, "rkB/s": 4000.0, "r_await": read} if read else {}
     (finding,) = findings(report_of(iostat([{"sda": flushes(30.0, 30.0) | reads}] * 20), rules=[RULE]))
     assert ("; reads of sda take 44 ms meanwhile." in finding.summary) is is_told
+
+
+@pytest.mark.parametrize(("util", "is_told"), [(50.0, True), (100.0, False)])
+def test_a_share_of_time_beyond_util_says_how_the_two_go_together(report_of, util, is_told):
+    (found,) = findings(report_of(iostat([{"sda": flushes(30, 30) | {"%util": util}}] * 20), rules=[RULE]))
+    assert "one is under way 90 % of the time" in found.summary
+    assert (f"%util, {util:.0f} %, counts reads and writes alone" in found.summary) == is_told

@@ -117,6 +117,13 @@ rule_pages_option = click.option(
     help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
 )
 
+_CPUS = click.option(
+    "--cpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of CPUs, where the capture does not say.",
+)
+
 _OPTIONS = (
     click.option(
         "-o",
@@ -137,12 +144,7 @@ _OPTIONS = (
     *_SELECTING,
     *_JUDGING,
     click.option("--columns", metavar='"DEV tps …"', help="Header for rows without a header."),
-    click.option(
-        "--cpus",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Number of CPUs, where the capture does not say.",
-    ),
+    _CPUS,
     _INTERVAL,
     click.option(
         "--fail-on",
@@ -159,8 +161,8 @@ _OPTIONS = (
 
 
 def judging_options(command: Command[Params]) -> Command[Params]:
-    """Give a command the options that decide how it judges; its function takes them as keywords."""
-    for option in reversed(_JUDGING):
+    """Give a command the options that decide what it judges and how; its function takes them as keywords."""
+    for option in reversed((*_SELECTING, *_JUDGING, _CPUS, _INTERVAL)):
         command = option(command)
     return command
 
@@ -252,7 +254,9 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
     for path, chosen in formats.items():
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
-            charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
+            charts = (
+                f" and {beside} chart{'s' * (beside != 1)} beside it (--no-charts: none)" if beside else ""
+            )
             click.echo(f"iodiag: wrote {one_line(path)}{charts}", err=True)
     if not formats:
         _print(report, options)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_CHOOSING = {"devices": "--device", "since": "--since", "until": "--until"}
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -73,6 +74,11 @@ def convert(
     if table is None or table not in tables:
         said = f"there is no table {table!r}" if table else "there are several tables"
         raise ConfigError(f"{said}; give --table with one of {', '.join(tables) or '(none)'}")
+    asked = [option for name, option in _CHOOSING.items() if options[name]]
+    if asked and not len(tables[table]):
+        raise ConfigError(
+            f"{', '.join(asked)}: no row of {table} is left; `iodiag inspect` says what there is"
+        )
     data = _encode(tables[table], chosen)
     if output:
         write_whole(Path(output), data)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from iodiag.fleet.run import Outcome
 
 _MOST_LINES = 20
-_PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies of others"}
+_READ = ("failed", "partly")
+_PASSED = {"duplicate": "hold the same samples as others"}
 
 
 @click.command(short_help="Judge many hosts' archives, in parallel, into a data set and one report.")
@@ -87,29 +88,32 @@ def fleet(
 
 
 def _tell(outcome: Outcome, output: str) -> None:
-    """A line on each input that failed, one on all that are merely of another kind, and what came out."""
+    """What came out, then a line on each input that failed, and one on all that are passed over alike."""
     output = output.rstrip("/") or "/"
-    lines = [_told(row) for row in outcome.problems if row.status == "failed"]
-    lines += [_told(row) for row in outcome.problems if row.status == "partly"]
+    lines = [f"{outcome.headline} See {output}/fleet.html"]
+    lines.append(f"{outcome.host_days} host-days in {output}, {outcome.fresh} of them new")
     lines += [*outcome.damaged, *(f"no result for {line}" for line in outcome.failed)]
+    lines += [_told(row) for status in _READ for row in outcome.problems if row.status == status]
+    passed: dict[str, list[InputRow]] = {}
+    for row in outcome.problems:
+        if row.status not in _READ:
+            passed.setdefault(_PASSED.get(row.status) or _reason(row), []).append(row)
+    for reason, rows in sorted(passed.items(), key=lambda item: -len(item[1])):
+        names = ", ".join(row.input for row in rows[:3]) + (", …" if len(rows) > 3 else "")
+        lines.append(_told(rows[0]) if len(rows) == 1 else f"{len(rows)} inputs ({names}): {reason}")
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more, in {output}/manifest.parquet"]
-    for status, said in _PASSED.items():
-        passed = [row for row in outcome.problems if row.status == status]
-        if len(passed) == 1:
-            lines.append(_told(passed[0]))
-        elif passed:
-            names = ", ".join(row.input for row in passed[:3]) + (", …" if len(passed) > 3 else "")
-            lines.append(f"{len(passed)} inputs {said}: {names} (all in {output}/manifest.parquet)")
-    lines.append(f"{outcome.host_days} host-days in {output}, {outcome.fresh} of them new")
-    lines.append(f"{outcome.headline} See {output}/fleet.html")
     for line in lines:
         click.echo(f"iodiag: {one_line(line)}", err=True)
 
 
+def _reason(row: InputRow) -> str:
+    """Why an input was not read; most reasons begin with its name themselves."""
+    return row.reason.removeprefix(f"{row.input}: ")
+
+
 def _told(row: InputRow) -> str:
-    """What became of an input; most reasons begin with its name themselves."""
-    return f"{row.input}: {row.status}: {row.reason.removeprefix(f'{row.input}: ')}"
+    return f"{row.input}: {row.status}: {_reason(row)}"
 
 
 def _options(options: dict[str, Any]) -> Options:
@@ -123,6 +127,7 @@ def _options(options: dict[str, Any]) -> Options:
         skip_rules=chosen["skip_rules"],
         ignore=tuple(chosen["ignore"]),
         tz=chosen["tz"],
+        **{name: options[name] for name in ("devices", "since", "until", "cpus", "interval")},
         tables=tuple(sorted(options["tables"])) or None,
     )
     judging_options.check(wanted.of_judging())

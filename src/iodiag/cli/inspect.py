@@ -102,9 +102,9 @@ def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
             "  devices known: "
             + ", ".join(f"{d['name']} ({d['level'] or d['kind'] or '?'})" for d in entry["devices"])
         )
-    lines += [f"  line {fact['line']}: {fact['kind']}: {fact['text']}" for fact in entry["facts"]]
+    lines += [f"  {unit} {fact['line']}: {fact['kind']}: {fact['text']}" for fact in entry["facts"]]
     for counts in entry["lines"].values():
         lines.append("  lines: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
-    lines += [f"  note (line {note['line']}): {note['reason']}" for note in entry["notes"]]
-    lines += [f"  not understood, line {n['line']}: {n['reason']}: {n['text']}" for n in entry["unparsed"]]
+    lines += [f"  note ({unit} {note['line']}): {note['reason']}" for note in entry["notes"]]
+    lines += [f"  not understood, {unit} {n['line']}: {n['reason']}: {n['text']}" for n in entry["unparsed"]]
     return lines

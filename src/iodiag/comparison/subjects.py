@@ -304,7 +304,7 @@ def _cpu(before: View, after: View, pairs: Iterable[Pair]) -> Subject | None:
     if not found:
         return None
     remarks = []
-    if "cpu" in before.average_only | after.average_only:
+    if before.has_only_cpu_averages or after.has_only_cpu_averages:
         found = [replace(moved, confidence="low") for moved in found]
         remarks.append(_only_averages("cpu", before, after))
     if before.cpus and after.cpus and before.cpus != after.cpus:

@@ -22,7 +22,7 @@ from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.anonymized_dataset import hidden_devices, hidden_row
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
-from iodiag.judging.run import judged, prepared
+from iodiag.judging.run import check_selected, judged, narrowed, prepared
 from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.model.topology import DeviceTopology
 from iodiag.reading.captures import is_known, read_source
@@ -84,9 +84,18 @@ def _contents(
     wanted, options = job.options.tables, job.options.of_judging()
     options = replace(options, names=JudgedUnder(names)) if names else options
     whole, hosts = prepared(captures, options)
+    try:
+        check_selected(whole, hosts, options)
+    except ConfigError as problem:  # of this host-day: others may have what is asked for
+        raise IodiagError(f"{job.host} {job.day}: {problem}") from None
     report = judged(whole, hosts, options)
+    whole = narrowed(whole, options)
     report = replace(report, generated=_as_of(job.day))
-    tables = {name: frame for name, frame in sorted(whole.tables.items()) if not wanted or name in wanted}
+    tables = {
+        name: frame
+        for name, frame in sorted(whole.tables.items())
+        if len(frame) and (not wanted or name in wanted)
+    }
     devices = [row for view in hosts for row in dataset_rows.device_rows(view, job.owner, job.day)]
     hours = dataset_rows.hour_rows(hosts, job.owner)
     if names:

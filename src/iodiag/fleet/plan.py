@@ -7,7 +7,8 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from iodiag import __version__
 from iodiag.anonymize.pseudonyms import Pseudonyms
@@ -16,6 +17,9 @@ from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
 from iodiag.hosts.same_name import DeviceFact, FolderFacts, contradiction, names_with_folders
 from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "iodiag-fleet/1"
 
@@ -31,7 +35,12 @@ class Options:
     rules: tuple[str, ...] = ()
     skip_rules: tuple[str, ...] = ()
     ignore: tuple[Ignore, ...] = ()
+    devices: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
     tz: str | None = None
+    cpus: int | None = None
+    interval: float | None = None
     tables: tuple[str, ...] | None = None
 
     def of_judging(self) -> judging.Options:
@@ -41,8 +50,27 @@ class Options:
             rules=self.rules,
             skip_rules=self.skip_rules,
             ignore=self.ignore,
+            devices=self.devices,
+            since=self.since,
+            until=self.until,
             tz=self.tz,
+            cpus=self.cpus,
+            interval=self.interval,
         )
+
+    def may_hold(self, day: str) -> bool:
+        """Whether some time of a day is among those asked for; bounds without a date are of every day."""
+        of_judging = self.of_judging()
+        ends = (judging.bound(of_judging.since, "since"), judging.bound(of_judging.until, "until"))
+        first, last = (_date(end, days) for end, days in zip(ends, (-1, 1), strict=True))
+        return day == UNDATED or ((not first or first <= day) and (not last or day <= last))
+
+
+def _date(bound: pd.Timestamp | None, days: int) -> str:
+    """The day of a bound; of one in a zone as many days on, as its host's clock may be far from it."""
+    if bound is None or bound.year == judging.ANY_DAY:
+        return ""
+    return str((bound + timedelta(days=days if bound.tzinfo else 0)).date())
 
 
 @dataclass(frozen=True)
@@ -154,6 +182,9 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
             rows.append(_homeless(account, whose))
     named = _named_with_folders(samples, context)
     samples, context = _renamed(samples, named), _renamed(context, named)
+    left_out = [key for key in samples if not options.may_hold(key[1])]
+    for account, _ in (member for key in left_out for member in samples.pop(key)):
+        rows.append(_row(account, "unknown", "has no samples of the days asked for"))
     called = {name: host for (host, _), name in named.items()}
     jobs = [
         _job(host, day, members, context.get((host, ""), []), options, called.get(host, host))

@@ -79,7 +79,9 @@ def run(
             planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
         work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names, rule_pages)
         result = work.finish()
-        head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
+        # what these options say are names
+        said = replace(options, devices=(), ignore=()) if secret else options
+        head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(said)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
         place.remove(store.RUN)
     return result

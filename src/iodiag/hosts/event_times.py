@@ -110,7 +110,7 @@ def _with_offsets(table: Table, captures: Iterable[Capture]) -> Table:
             # the offset changes with the season, and that seldom
             near = own[0] if len(own) == 1 else min(own, key=lambda one: abs(one[0] - time))
             offsets[place] = near[1]
-    return table.with_columns(utc_offset_s=offsets)
+    return table if np.isnan(offsets).all() else table.with_columns(utc_offset_s=offsets)
 
 
 def _offsets(table: Table, other: Table) -> Floats:

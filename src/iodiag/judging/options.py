@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from iodiag.model.capture import Capture
 
 
+ANY_DAY = 1970
+"""The year of a bound that is a time of day alone."""
+
+
 class Names(Protocol):
     """Pseudonyms to judge captures under; what is asked for and ignored is called by real names."""
 
@@ -67,6 +71,8 @@ def check(options: Options) -> None:
     changed_limits(options.limits)
     without_ignored((), options.ignore, {})
     zone(options.tz)
+    bound(options.since, "since")
+    bound(options.until, "until")
 
 
 def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:

@@ -65,14 +65,20 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 
 def selected(captures: Iterable[Capture], options: Options) -> Capture:
     """Captures as one, of its samples the rows of the devices and of the time asked for."""
-    from iodiag.analysis.view.make_views import Selection, select
-
     joined = join(captures, zone(options.tz))
     add_paired(joined, options.interval)
+    return narrowed(joined, options)
+
+
+def narrowed(joined: Capture, options: Options) -> Capture:
+    """A joined capture with the rows of the devices and of the time asked for alone."""
+    from iodiag.analysis.view.make_views import Selection, select
+
     since, until = bound(options.since, "since"), bound(options.until, "until")
     selection = Selection(since=since, until=until, interval_s=options.interval)
-    wanted = {spelling for name in options.devices for spelling in device_names(name)}
-    for device in filter(None, map(joined.topology.find, options.devices)):
+    devices = tuple(map(options.names.to_judge, options.devices)) if options.names else options.devices
+    wanted = {spelling for name in devices for spelling in device_names(name)}
+    for device in filter(None, map(joined.topology.find, devices)):
         wanted |= {device.name, *device.aliases}
     for family, rows in list(joined.tables.each()):
         of_time = select(rows, selection)

@@ -187,6 +187,11 @@ class Section:
     utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
     clocks: str | None = field(default=None, metadata={"json_omit_none": True})
 
+    @property
+    def place_sign(self) -> str:
+        """What stands between its input and a place in it, which is a byte of a binary file, else a line."""
+        return "@" if self.format == "sa" else ":"
+
 
 @dataclass(frozen=True)
 class Ledger:

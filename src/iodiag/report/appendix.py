@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES
 from iodiag.model.finding import Outcome
@@ -16,6 +17,8 @@ from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSumma
 from iodiag.report import wording
 from iodiag.report.document import Block, Bullets, Charts, Item, Paragraph, Section, TextTable, Visibility
 from iodiag.report.wording import Span, Spans
+
+T = TypeVar("T")
 
 DEVICE_ROWS = 60
 NAMES_IN_CELL = 12
@@ -240,7 +243,8 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
 
     Where `most` is one, the state in which its requests waited longest in all stands for the others.
 
-    Devices of the verdict come first, then those of findings, then those that are busy longest.
+    Devices of the verdict come first, then those of findings, then those that are busy longest. The slowest
+    of all is among them in any case.
     """
     of_device: dict[tuple[str | None, str], list[StateSummary]] = {}
     for state in report.states:
@@ -258,7 +262,7 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
         requests = sum(state.requests for state in own)
         return name not in in_verdict, name not in in_findings, -busy, -requests
 
-    shown = sorted(of_device, key=rank)[:most_devices]
+    shown = with_slowest(sorted(of_device, key=rank), most_devices, lambda key: _latency_ms(of_device[key]))
     has_hosts = len(report.hosts) > 1
     rows = []
     anchors: list[str] = []
@@ -279,6 +283,20 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
         left_out=left_out,
         anchors=tuple(anchors),
     )
+
+
+def with_slowest(ranked: Sequence[T], most: int, latency_ms: Callable[[T], float]) -> list[T]:
+    """The first of them, the last of these replaced by the slowest of all where it is not among them."""
+    shown, rest = list(ranked[:most]), ranked[most:]
+    slowest = max(rest, key=latency_ms, default=None)
+    if slowest is not None and latency_ms(slowest) > max(map(latency_ms, shown)):
+        shown[-1] = slowest
+    return shown
+
+
+def _latency_ms(states: Iterable[StateSummary]) -> float:
+    """The longest latency of some states."""
+    return max((state.latency_ms or 0.0 for state in states), default=0.0)
 
 
 def waited(state: StateSummary) -> tuple[float, float]:
@@ -425,13 +443,13 @@ def sources(report: Report) -> TextTable:
     rows = []
     for summary in report.sources[:SOURCES_SHOWN]:
         section = summary.section
-        where = f"{section.source}:{section.first_line}" if section.first_line > 1 else section.source
+        place = f"{section.place_sign}{section.first_line}" if section.first_line > 1 else ""
         # context holds no samples: a zero in its row would read as a failure
         reports = wording.count(section.reports) if section.reports or not section.is_context else ""
         when = wording.time_span(section.start, section.end, report.timezone)
         rows.append(
             (
-                (wording.name(where),),
+                (wording.name(section.source + place),),
                 wording.prose(section.format + (" (context)" if section.is_context else "")),
                 (Span(wording.visible(" ".join(section.layout.split()), wording.NAME_LIMIT), is_code=True),)
                 if section.layout.strip()
@@ -477,17 +495,19 @@ def _by_reason(
     summaries: Iterable[SourceSummary], lines_of: Callable[[SourceSummary], Iterable[UnparsedLine]]
 ) -> list[Item]:
     groups: dict[tuple[str, str], dict[tuple[int, str], None]] = {}
+    signs = {}
     for summary in summaries:
+        signs[summary.section.source] = summary.section.place_sign
         for line in lines_of(summary):
             groups.setdefault((summary.section.source, line.reason), {})[line.line, line.text] = None
-    return [_remark(source, reason, list(lines)) for (source, reason), lines in groups.items()]
+    return [_remark(source, signs[source], reason, list(lines)) for (source, reason), lines in groups.items()]
 
 
-def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Item:
+def _remark(source: str, sign: str, reason: str, lines: Sequence[tuple[int, str]]) -> Item:
     quoted = [f"{at}: {wording.verbatim(text)}" for at, text in lines if text]
     ranges, more = wording.line_ranges(at for at, _ in lines if at)
-    where = wording.name(source).text + (f":{ranges}" if ranges and not quoted else "")
-    extent = wording.plural(len(lines), "line") if len(lines) > 1 else ""
+    where = wording.name(source).text + (f"{sign}{ranges}" if ranges and not quoted else "")
+    extent = wording.plural(len(lines), "line" if sign == ":" else "place") if len(lines) > 1 else ""
     if len(quoted) > LINES_SHOWN:
         extent += f", the first {LINES_SHOWN} shown"
     elif more and not quoted:

@@ -336,14 +336,14 @@ def addresses(*reports: Report) -> dict[str, str]:
     Lines of a binary file are places in bytes.
     """
     sections = (summary.section for report in reports for summary in report.sources)
-    of_format = {section.source: section.format for section in sections}
-    parts = {source: source.split("/") for source in of_format}
+    signs = {section.source: section.place_sign for section in sections}
+    parts = {source: source.split("/") for source in signs}
     ends = Counter(tuple(of[-n:]) for of in parts.values() for n in range(1, len(of) + 1))
     found = {}
     for source, of in parts.items():
         length = next((n for n in range(1, len(of)) if of[-n] and ends[(*of[-n:],)] == 1), len(of))
         end = wording.visible("/".join(of[-length:]), wording.NAME_LIMIT)
-        found[source] = end + ("@" if of_format[source] == "sa" else ":")
+        found[source] = end + signs[source]
     return found
 
 

@@ -261,7 +261,9 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
         if lead.confidence == "low" and commands:
             yield Paragraph((Span("Confirm it before acting on it:"),))
         elif lead.remedy:
-            yield Bullets((Item(wording.prose(lead.remedy[0])),))
+            # the commands below it rather tell whether it is so than do it
+            words = wording.prose(lead.remedy[0])
+            yield Bullets((Item((*words, Span(" To confirm it:")) if commands else words),))
         if commands:
             yield Commands(commands)
     elif report.verdict is not None and (report.verdict.asks or report.verdict.state in ("open", "unknown")):

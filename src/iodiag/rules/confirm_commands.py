@@ -126,7 +126,7 @@ def _is_held(command: str, view: View) -> bool:
     return (
         command.startswith("mpstat -P ALL")
         and fullest_cpu(view) is not None
-        and "cpu" not in view.average_only
+        and not view.has_only_cpu_averages
     )
 
 

@@ -14,11 +14,12 @@ from iodiag.analysis.array.equal_rates import are_alike
 from iodiag.analysis.array.side_by_side import are_beside
 from iodiag.analysis.array.topmost_devices import are_related, representatives, topmost
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import cite_origin
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
+from iodiag.table.table import stacked
 
 _MOST_TOLD = 6
 _OF_SEVERAL = {"stack", "peers"}
@@ -162,6 +163,7 @@ def _with_chain(finding: Finding, view: View) -> Finding:
     if finding.role in HARMLESS or not others or not all(are_related(view, lead, name) for name in others):
         return finding
     stack, why = _stack(view, finding.devices)
+    rows = stacked([series.samples for name in finding.devices if (series := view.series(name))])
     if len(stack) < 2 or not set(finding.devices) <= {name for layer in stack for name in layer}:
         return finding
     layers = " on ".join(", ".join(layer) for layer in stack)
@@ -169,7 +171,7 @@ def _with_chain(finding: Finding, view: View) -> Finding:
     inferred = f", as equal {equal} show" if why else ""
     text = f" The stack: {layers}{inferred}; the same requests pass through each layer."
     evidence: tuple[Evidence, ...] = tuple(
-        cite(None, "{why}", {"why": text}, weighs="context") for text in why
+        cite_origin(rows, "{why}", {"why": text}, weighs="context") for text in why
     )
     return replace(finding, summary=finding.summary + text, evidence=(*finding.evidence, *evidence))
 

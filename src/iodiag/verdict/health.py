@@ -353,7 +353,7 @@ def _comes_in_floods(view: View, series: DeviceSeries) -> bool:
 
     And no task is seen to wait for them, beside CPUs that have time to spare.
     """
-    cpu, left = None if "cpu" in view.average_only else view.cpu_all, _left(series)
+    cpu, left = view.cpu_samples, _left(series)
     if cpu is None or not left or not all(map(_is_flood, left)):
         return False
     idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
@@ -554,7 +554,7 @@ def _waits(view: View) -> tuple[str, float, float]:
     """What says that tasks wait, with the mean iowait in % and the mean of blocked tasks (NaN: not known)."""
     said, share, tasks = "", math.nan, math.nan
     # averages since boot say nothing of who waits
-    cpu, queue = None if "cpu" in view.average_only else view.cpu_all, view.samples("queue")
+    cpu, queue = view.cpu_samples, view.samples("queue")
     shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
@@ -668,8 +668,8 @@ def mean_blocked_tasks(view: View) -> float:
 
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in any sample, or hardly any in several; else empty."""
-    queue, cpu, tasks = view.samples("queue"), view.cpu_all, mean_blocked_tasks(view)
-    if cpu is None or "cpu" in view.average_only:
+    queue, cpu, tasks = view.samples("queue"), view.cpu_samples, mean_blocked_tasks(view)
+    if cpu is None:
         return ""
     if queue is None:
         return _nobody_by_iowait(view)

@@ -211,7 +211,7 @@ def _told_of_averages(findings: Sequence[Finding]) -> str:
 
 def _waits_for_nothing_shown(view: View) -> bool:
     """Whether a host waits for I/O more than it works, and little of that is in flight on its devices."""
-    shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    shares = cpu_shares(view.cpu_samples)
     is_much = shares is not None and shares.iowait >= HELD_PCT and bool(somebody_waits(view))
     has_mounts = view.samples("nfs_mounts") is not None  # quick ones may be what so much iowait is
     return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
@@ -239,7 +239,7 @@ def _is_crowd(view: View) -> bool:
 def _busy(views: Sequence[View]) -> str:
     """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
     for view in views:
-        shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+        shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
             return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
     return ""
@@ -374,7 +374,7 @@ def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
     whoever waits does so for it, but for as many as other devices hold.
     """
-    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_all)
+    shares = cpu_shares(view.cpu_samples)
     if shares is None or not somebody_waits(view):
         return reader_of(view, series) is not None
     tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
@@ -831,7 +831,7 @@ def _of_all_disks(views: Sequence[View]) -> str:
     text += "average"
     text += ", up to {most:.0f} requests/s" if len(io) > 1 else ""
     for view in views:
-        cpu, queue = None if "cpu" in view.average_only else view.cpu_all, view.samples("queue")
+        cpu, queue = view.cpu_samples, view.samples("queue")
         if cpu is None or not cpu.has("iowait_pct") or queue is None or not queue.has("load_1m"):
             continue
         values["iowait"] = float(np.nanmax(cpu.floats("iowait_pct")))
@@ -981,7 +981,7 @@ def _host_clause(views: Sequence[View]) -> str:
 def _cpu_clause(views: Sequence[View], when: str = "") -> str:
     """What CPUs with time left did in samples, as the end of a clause."""
     for view in views:
-        shares = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+        shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy < BUSY_PCT:
             most = float(np.nanmax(shares.rows.floats("iowait_pct")))
             values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}

@@ -327,3 +327,10 @@ def test_requests_of_two_sizes_are_told_apart_without_a_latency_for_each(writes,
     row = f"xvdb 0 0 {reads} {writes} {3 * reads} {2 * writes * write_kb} {size:.2f} 5.00 0.25 0.05 100.00"
     (state,) = states(view_of(f"{MEANS}{row}\n\n").series("xvdb"))
     assert text_of(state, 1) == expected
+
+
+@pytest.mark.parametrize(("rate", "wait", "is_told"), [(12, 80.0, True), (100, 0.1, False), (0, 0.0, False)])
+def test_flushes_that_take_a_good_part_of_the_time_are_told_as_well(rate, wait, is_told):
+    (state,) = found([WRITES | {"f/s": rate, "f_await": wait}] * 3)
+    assert text_of(state, 3).endswith(f"; {rate} flushes/s, {wait:g} ms each") == is_told
+    assert ("flush" in text_of(state, 3)) == is_told

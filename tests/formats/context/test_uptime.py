@@ -10,18 +10,21 @@ from writers.loads import load
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "clock"),
     [
-        " 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87",
-        "top - 09:14:02 up 41 min,  1 user,  load average: 6.31, 4.20, 1.87",
-        " 9:14am  up 12 days  3:41,  2 users,  load average: 6.31, 4.20, 1.87",
-        "09:14:02 up 3:41, 0 users, load average: 6,31, 4,20, 1,87",
+        (" 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87", "09:14:02"),
+        ("top - 09:14:02 up 41 min,  1 user,  load average: 6.31, 4.20, 1.87", None),
+        (" 9:14am  up 12 days  3:41,  2 users,  load average: 6.31, 4.20, 1.87", "9:14am"),
+        ("09:14:02 up 3:41, 0 users, load average: 6,31, 4,20, 1,87", "09:14:02"),
     ],
     ids=["uptime", "top", "old", "decimal comma"],
 )
-def test_a_load_average_is_a_fact(text):
+def test_a_load_average_is_a_fact_of_its_time(text, clock):
     ((fact,),) = (block.facts for block in blocks_of(FORMAT, text + "\nTasks: 190 total\n"))
-    assert fact.values == {"load_one": 6.31, "load_five": 4.2, "load_fifteen": 1.87}
+    assert (fact.number("load_one"), fact.number("load_fifteen")) == (6.31, 1.87)
+    # the screen of top is one moment; beside any other capture the clock tells that it may be another one
+    assert fact.values.get("clock") == clock
+    assert fact.text.endswith(f", at {clock}" if clock else "by that of 15")
 
 
 @pytest.mark.parametrize("text", ["load average: high", "09:14 up, then down: load average: 6.31"])

@@ -141,6 +141,12 @@ DRESSES: dict[str, Callable[[str], str]] = {
     "a typescript": lambda text: f"Script started on Fri\n\x1b]0;me@host\x07{text}\nexit\nScript done\n",
     "nul bytes": lambda text: text.replace("%", "%\0"),
     "quoted-printable": lambda text: quopri.encodestring(text.encode()).decode(),
+    "quoted and then quoted-printable": lambda text: quopri.encodestring(
+        "".join(f"> {line}\n" for line in text.split("\n")).encode()
+    ).decode(),
+    "quoted-printable and then quoted": lambda text: "".join(
+        f"> {line}\n" for line in quopri.encodestring(text.encode()).decode().split("\n")
+    ),
     "a list in JSON": lambda text: (
         '"stdout_lines": [\n' + per_line(lambda n, line: f'    "{line}",')(text) + "\n]"
     ),

@@ -238,6 +238,14 @@ def test_an_average_is_said_to_be_one_and_more_devices_are_counted():
     assert found.caption == "Side by side, an average since boot or over a run. 3 more devices not drawn."
 
 
+@pytest.mark.parametrize("columns", [{"await_ms": 900.0}, {"write_await_ms": 900.0}])
+def test_the_slowest_device_is_drawn_however_many_are_busier(columns):
+    devices = tuple(device(f"sd{at}", kb_per_s=10.0 + at, await_ms=1.0) for at in range(9))
+    late = device("slow", kb_per_s=1.0, **columns)
+    found = overview.picture(report(devices=(*devices, late)), None)
+    assert found.labels == ("sd8", "sd7", "sd6", "sd5", "sd4", "slow")
+
+
 def test_without_devices_the_processors_are_drawn():
     summary = {name: {"median": value} for name, value in (("user_pct", 5.0), ("idle_pct", 95.0))}
     found = overview.picture(report(host_tables=(HostTable("cpu", None, 1, summary),)), None)

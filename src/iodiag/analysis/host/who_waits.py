@@ -74,7 +74,7 @@ def is_waited_for(view: View, rows: Table) -> Mask:
     All of them where a capture that shares no report with them (vmstat beside iostat) has so many on average.
     """
     is_waited = np.zeros(len(rows), dtype=np.bool_)
-    cpu = None if "cpu" in view.average_only else view.cpu_all
+    cpu = view.cpu_samples
     counts = ((view.samples("queue"), "queue", "blocked", 1.0), (cpu, "cpu", "iowait_pct", LITTLE_PCT))
     for table, family, column, least in counts:
         if table is not None and table.has(column):
@@ -96,13 +96,13 @@ def do_several_wait(view: View, rows: Table) -> bool:
     if (blocked_tasks := blocked(view, rows)) is not None:
         return blocked_tasks[1] >= SEVERAL
     cpu = view.cpu_at(rows)
-    waited = 0.0 if cpu is None or "cpu" in view.average_only else weighted.mean(cpu, "iowait_pct", "cpu")
+    waited = 0.0 if cpu is None or view.has_only_cpu_averages else weighted.mean(cpu, "iowait_pct", "cpu")
     return waited / 100 * (view.cpus or 1) > 1
 
 
 def is_wait_unknown(view: View, rows: Table) -> bool:
     """Whether no column counts who waits during `rows`: no tasks, and no idle time of CPUs either."""
-    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    cpu = None if view.has_only_cpu_averages else view.cpu_at(rows)
     has_time = cpu is not None and weighted.mean(cpu, "idle_pct", "cpu") >= HAS_TIME_PCT
     return blocked(view, rows) is None and not has_time
 

@@ -228,7 +228,7 @@ def mean_below(load: JudgedLevel) -> float:
 
 def iowait_without_idle(view: View, load: JudgedLevel) -> Iterator[Evidence]:
     """That the CPUs mostly wait during the level and have no idle time, or the load average that shows it."""
-    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(load.level.rows))
+    shares = None if view.has_only_cpu_averages else cpu_shares(view.cpu_at(load.level.rows))
     if shares is not None and shares.is_io_bound:
         values: Values = {"iowait": shares.iowait, "idle": shares.idle}
         text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"

@@ -19,7 +19,7 @@ from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 MOSTLY_BUSY = 0.7
 """Busy share from which a level's rate while busy can be held against a plateau."""
@@ -154,8 +154,8 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     return max(depths) / min(depths)
 
 
-def throughput_of_sizes(series: DeviceSeries) -> tuple[str, Values] | None:
-    """Two states of one direction that fill a device with quite different sizes and move as much: a sentence.
+def throughput_of_sizes(series: DeviceSeries) -> Evidence | None:
+    """Two states of one direction that fill a device with quite different sizes and move as much.
 
     Requests per second or a time per request would be another limit for either; what is equal is held.
     """
@@ -181,10 +181,8 @@ def throughput_of_sizes(series: DeviceSeries) -> tuple[str, Values] | None:
     values: Values = {"small": small.size_kb, "large": large.size_kb}
     values |= {"small_mb": small.mean("kb_per_s") / KB_PER_MB, "large_mb": large.mean("kb_per_s") / KB_PER_MB}
     text = "it moves {small_mb:.1f} MB/s in requests of {small:.0f} kB and {large_mb:.1f} MB/s in those of "
-    return (
-        text + "{large:.0f} kB: throughput is what is limited, by its medium, its link or a setting",
-        values,
-    )
+    text += "{large:.0f} kB: throughput is what is limited, by its medium, its link or a setting"
+    return cite(stacked([small.rows, large.rows]), text, values)
 
 
 _DEEP, _OTHER_SIZE, _AS_MUCH = 4.0, 4.0, 0.1

@@ -169,6 +169,13 @@ def cite(
     return Evidence(text, values, source, cited, len(rows), quotes, weighs)
 
 
+def cite_origin(
+    rows: Table, template: str, values: Mapping[str, float | str], *, weighs: Weighs = "for"
+) -> Evidence:
+    """Evidence on what a topology has: the line that states it, else the `rows` that it is inferred from."""
+    return cite(None if _stated_at(values)[1] else rows, template, values, weighs=weighs)
+
+
 def _largest(data: Floats) -> int | None:
     """Where the first of the largest known numbers is; None where none is known."""
     place = int(data.argmax())  # of the first unknown one, if any

@@ -101,9 +101,9 @@ def known_bug(kernel: str | None, column: Column, error: Error) -> CounterBug | 
     return next(is_there, None)
 
 
-def of_bug(bug: CounterBug | None, kernel: str | None) -> tuple[Evidence, ...]:
-    """What is known of the kernel, as evidence; nothing where no bug is."""
+def of_bug(bug: CounterBug | None, kernel: str | None, origin: str) -> tuple[Evidence, ...]:
+    """What is known of the kernel, as evidence; nothing where no bug is. `origin` has its version."""
     if bug is None:
         return ()
-    values: Values = {"kernel": kernel or "", "what": bug.what}
+    values: Values = {"kernel": kernel or "", "what": bug.what, "origin": origin}
     return (cite(None, "kernel {kernel} is known for it: {what}", values, weighs="context"),)

@@ -84,6 +84,29 @@ def text_of(state: State, samples: int, name: str = "samples") -> str:
 
 def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str, Values]:
     """The template of that sentence and its values."""
+    text, values = _sentence(state, samples, name)
+    rate, wait = state.mean("flushes_per_s"), state.mean("flush_await_ms")
+    if rate * wait / 1000 >= FLUSHED:
+        text += "; {flushes} flushes/s, {flush:ms} each"
+        values |= {"flushes": rate, "flush": wait}
+    return text, values
+
+
+FLUSHED = 0.05
+"""Share of the time with a flush under way, by rate times latency, from which flushes are told as well."""
+
+
+def _in_flight(state: State) -> str:
+    """How many requests are in flight at once, and by what that is known; empty where it is not."""
+    if math.isnan(state.at_once):
+        return ""
+    text = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
+    if not is_little(state):
+        return text + " by its own counter"
+    return text + BY_LITTLE if state.counted_at_once >= 0 else text
+
+
+def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     values: Values = {
         "count": state.samples,
         "all": samples,
@@ -105,16 +128,7 @@ def sentence_of(state: State, samples: int, name: str = "samples") -> tuple[str,
         return often + "nothing completed" + (
             ", {at_once} in flight" if state.at_once > 0 else ""
         ) + busy, values
-    if is_untimed(state):
-        in_flight, busy = ", times not measured", ""
-    elif not math.isnan(state.at_once):
-        in_flight = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
-        if not is_little(state):
-            in_flight += " by its own counter"
-        elif state.counted_at_once >= 0:
-            in_flight += BY_LITTLE
-    else:
-        in_flight = ""
+    in_flight, busy = (", times not measured", "") if is_untimed(state) else (_in_flight(state), busy)
     if state.kind == "reads and writes" and (ways := _ways(state)):
         values |= ways[0][1] | ways[1][1]
         text = often + "; ".join(text for text, _ in ways) + in_flight.replace(", ", "; in all ")

@@ -127,7 +127,8 @@ def is_remote(device: Device) -> bool:
     return is_cloud or has_remote_name((device.name, *device.aliases))
 
 
-def cloud_model(series: DeviceSeries) -> str:
-    """The model of a disk below that a provider meters; empty where there is none."""
-    models = [leaf.model for leaf in series.leaves if leaf.model and _CLOUD.search(leaf.model)]
-    return models[0] if models else ""
+def cloud_model(series: DeviceSeries) -> dict[str, float | str]:
+    """The model of a disk below that a provider meters, and its origin; empty where there is none."""
+    metered = (leaf for leaf in series.leaves if leaf.model and _CLOUD.search(leaf.model))
+    leaf = next(metered, None)
+    return {"model": leaf.model or "", "origin": leaf.provenance.get("model", "")} if leaf else {}

@@ -86,6 +86,16 @@ class _Inputs:
     sections: list[Section] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
 
+    @property
+    def captures(self) -> list[Section]:
+        """The sections but those of context."""
+        return [section for section in self.sections if not section.is_context]
+
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs a banner states."""
+        return next((section.cpus for section in self.captures if section.cpus), None)
+
 
 def _by_host(capture: Capture) -> dict[str | None, _Inputs]:
     """The inputs of each host, in one pass over all; None is whatever is of no host."""
@@ -113,7 +123,6 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
         samples, averages = inputs.tables.get(family), inputs.averages.get(family)
         samples = samples if samples is None else select(samples, selection)
-        old = None
         if family == "cpu":
             averages = averages if averages is None else averages[_are_shares(averages)]
             if samples is not None:
@@ -126,9 +135,9 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
                 is_old = is_old & ~is_proven
                 may_be = np.equal(samples["may_be_sample"], True) & ~is_proven
                 samples = samples.with_columns(may_be_sample=may_be)
-            old, samples = samples[is_old], samples[~is_old]
+            since_boot[family], samples = samples[is_old], samples[~is_old]
             samples = _without_brief(samples) if "is_brief" in samples else samples
-            since_boot[family] = old
+        old = since_boot.get(family)
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
             average_only.add(family)
@@ -137,8 +146,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             if samples is old and family != "nfs_mounts":  # of which several may be without a name
                 streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
-    banner = [section for section in inputs.sections if not section.is_context]
-    kernel = next((s.kernel for s in banner if s.kernel), None)
+    kernel, kernel_origin = _kernel(inputs.captures, sources)
     left_out = None
     parts: Mapping[str, Table] = {}
     topology = inputs.topology
@@ -152,14 +160,28 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         tables=tables,
         topology=topology,
         facts=tuple(inputs.facts),
-        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None) or _listed(tables.get("cpu")),
+        cpus=selection.cpus or inputs.cpus or _listed(tables.get("cpu")),
         kernel=kernel,
+        kernel_origin=kernel_origin,
         average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
         odd_cpu=odd_cpu,
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _kernel(sections: Sequence[Section], sources: Mapping[str, Source]) -> tuple[str | None, str]:
+    """The kernel that some sections state, and the input and line (of a binary file the byte) of it."""
+    section = next((section for section in sections if section.kernel), None)
+    if section is None or section.kernel is None:
+        return None, ""
+    source = sources[section.source]
+    at = source.data.find(section.kernel.encode())
+    if at < 0:  # pseudonyms may have taken its place
+        return section.kernel, ""
+    place = at if source.pos_unit == "byte" else int(np.searchsorted(source.line_feeds, at)) + 1
+    return section.kernel, f"banner {section.source}:{place}"
 
 
 def _is_sample(cpu: Table, disk: Table | None) -> Mask:

@@ -108,6 +108,7 @@ class DeviceSeries:
 class View:
     """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
 
+    `kernel_origin` is the input and line that state the kernel, as `Device.provenance` has them.
     `average_only` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells, nor,
     of CPUs, a list of each. `left_out` are the disk samples that cannot be true, with the reason in
@@ -122,6 +123,7 @@ class View:
     facts: tuple[Fact, ...] = ()
     cpus: int | None = None
     kernel: str | None = None
+    kernel_origin: str = ""
     average_only: frozenset[str] = frozenset()
     left_out: Table | None = field(default=None, repr=False)
     odd_cpu: Table | None = field(default=None, repr=False)
@@ -231,6 +233,16 @@ class View:
             return None
         found = cpu[np.asarray(cpu["cpu"] == "all")]
         return found if len(found) else None
+
+    @property
+    def has_only_cpu_averages(self) -> bool:
+        """Whether all that the capture has of the CPUs are averages since boot or over a run."""
+        return "cpu" in self.average_only
+
+    @property
+    def cpu_samples(self) -> Table | None:
+        """As `cpu_all`, but None where it holds averages: they say nothing of any moment."""
+        return None if self.has_only_cpu_averages else self.cpu_all
 
 
 def same_reports(samples: Table, others: Table) -> Mask:

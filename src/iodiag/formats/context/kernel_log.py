@@ -385,9 +385,13 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     data["kind"] = Texts.of(row.event.kind for row in rows)
     data["stamp"] = Texts.of(row.event.stamp for row in rows)
     data["message"] = Texts.of(row.event.text for row in rows)
-    data["boot_s"] = np.array([row.event.boot_s for row in rows])
     data["alike"] = np.array([row.event.alike for row in rows], dtype=np.float64)
-    data["utc_offset_s"] = np.array([row.time.offset_s for row in rows])
+    stated = {
+        "boot_s": np.array([row.event.boot_s for row in rows]),
+        "utc_offset_s": np.array([row.time.offset_s for row in rows]),
+    }
+    # most logs state one of the two clocks
+    data |= {name: column for name, column in stated.items() if not np.isnan(column).all()}
     return Table.of_columns(data, len(rows))
 
 

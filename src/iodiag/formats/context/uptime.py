@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import fact
+from iodiag.formats.context._common import Values, fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _LINE = (
-    r"^\s*(?:(?:top - )?\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?\s+up\s(?:(?!worlds).){1,60}\bload averages?:"
-    r"|Swp\[[^\]]{1,80}\]\s+Load average:)\s+"
+    r"^\s*(?:(?P<top>top - )?(?P<clock>\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?)\s+up\s(?:(?!worlds).){1,60}"
+    r"\bload averages?:|Swp\[[^\]]{1,80}\]\s+Load average:)\s+"
     r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)\s*$"
 )
 
@@ -19,8 +19,12 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     match = re.match(_LINE, lines[0].text)
     if match is None:
         return None
-    values = {f"load_{name}": float(text.replace(",", ".")) for name, text in match.groupdict().items()}
+    # what stands beside it may be of another time; of top it is of the same screen
+    clock = None if match["top"] else match["clock"]
+    values: Values = {"clock": clock}
+    values |= {f"load_{name}": float(match[name].replace(",", ".")) for name in ("one", "five", "fifteen")}
     text = "{load_one} tasks run or wait by the load average of a minute, {load_fifteen} by that of 15"
+    text += ", at {clock}" if clock else ""
     return ContextBlock(1, facts=(fact("uptime", text, values, source, lines[:1]),), layout="uptime")
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from iodiag.model.finding import Finding
 from iodiag.model.report import DeviceSummary, HostTable, Report, Series
 from iodiag.report import wording
+from iodiag.report.appendix import with_slowest
 from iodiag.report.charts import timeline_chart
 from iodiag.report.charts.chart import LINES_IN_PANEL, BarPanel, Bars, Line, Timeline, is_drawable, label_of
 
@@ -79,8 +80,11 @@ def _device_bars(report: Report, lead: Finding | None) -> Bars | None:
     ranked = sorted(every, key=lambda name: -max(0.0, _typical(every[name], "kb_per_s", *_PARTS["kb_per_s"])))
     order = dict.fromkeys((*named, *(lead.peers if lead else ()), *below, *ranked))
     working = [every[name] for name in order if name in every and _is_working(every[name])]
-    shown = working[:ROWS_SHOWN]
-    panels = [found for column in _bar_columns(lead) if (found := _bar_panel(column, shown))]
+    columns = _bar_columns(lead)
+    _, latency, _ = columns
+    parts = _PARTS.get(latency, ())
+    shown = with_slowest(working, ROWS_SHOWN, lambda one: max(0.0, _typical(one, latency, *parts)))
+    panels = [found for column in columns if (found := _bar_panel(column, shown))]
     if not panels:
         return None
     means = {t.host for t in report.host_tables if t.is_average and t.name == "totals"}

@@ -278,11 +278,11 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
         evidence=(
             cite(rows, text, values | of_ways, worst="await_ms"),
             cite(rows, told, values),
-            cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
         ),
         refutes=("requests that turned from sequential to random, or came in shorter bursts, from then on",),
         cannot_know=(
             "what stands behind the device: a neighbour, a path, a rebuild or wear",
+            "whether it is a step or others' daily rhythm: captures of several days tell",
             *(() if _are_told_apart(rows) else (mixed,)),
         ),
     )

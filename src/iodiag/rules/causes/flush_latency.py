@@ -29,7 +29,7 @@ from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
 from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.measure.windows import is_sustained
@@ -57,6 +57,11 @@ class Slow(NamedTuple):
     def stalled(self) -> float:
         """Share of the time, in %, in which a flush is under way."""
         return min(100.0, self.rate * self.wait / 10)
+
+    @property
+    def util(self) -> float:
+        """The mean of %util in the same samples."""
+        return weighted.mean(self.rows, "util_pct")
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -177,12 +182,15 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         if len(group) > 1
         else "",
         "stalled": worst.stalled,
+        "util": worst.util,
         "count": len(worst.rows),
         "all": len(worst.series.samples),
     }
     text = "A cache flush of {device}{others} takes {await} ms; "
     text += "in {count} of {all} samples " * (len(worst.rows) < len(worst.series.samples))
     text += "one is under way {stalled:.0f} % of the time"
+    if worst.stalled > worst.util + 1:
+        text += ", by rate times latency (%util, {util:.0f} %, counts reads and writes alone)"
     return RULE.finding(
         severity=worst.severity,
         confidence=worst.confidence,
@@ -215,10 +223,11 @@ def _of(found: Slow) -> Iterator[Evidence]:
         "all": len(found.series.samples),
         "count": len(found.rows),
         "stalled": found.stalled,
+        "util": found.util,
     }
     text = (
         "{device}: {rate} flushes/s at {await} ms each, {total:.0f} in all; one is in flight {stalled:.0f} % "
-        "of the time"
+        "of the time, beside {util:.0f} % util"
     )
     yield cite(found.rows, text, values, worst="flush_await_ms")
     if found.busy is not None:
@@ -226,10 +235,16 @@ def _of(found: Slow) -> Iterator[Evidence]:
         yield cite(found.busy.rows, text, found.busy.template_values(), weighs="against")
     device = found.series.device
     if device is not None and device.write_cache == "write through":
-        text = "its write cache is said to be off or protected (write through): flushes should cost nothing"
-        yield cite(None, text, weighs="against")
+        text = (
+            "its write cache is said to be off or protected (write through, {origin}): flushes should cost "
+        )
+        text += "nothing"
+        origin: Values = {"origin": device.provenance.get("write_cache", "")}
+        yield cite_origin(found.rows, text, origin, weighs="against")
     if is_spinning(found.series):
-        yield cite(None, "it spins: a flush takes a turn of the disk at the least", weighs="context")
+        text = "it spins ({origin}): a flush takes a turn of the disk at the least"
+        stated: Values = {"origin": found.series.rotational_origin}
+        yield cite_origin(found.rows, text, stated, weighs="context")
 
 
 RULE = Rule(

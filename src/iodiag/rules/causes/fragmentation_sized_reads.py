@@ -24,7 +24,7 @@ from itertools import islice
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import MOST_WINDOWS, WINDOW_EXIT_SHARE, is_sustained, windows
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE
@@ -234,9 +234,9 @@ def _witnesses(
     yield cite(pattern.rows, text, values, worst="read_await_ms")
     if is_guest:
         text = "{device} is served by a hypervisor, a provider or a network: what it costs there is not seen"
-        yield cite(None, text, values, weighs="against")
+        yield cite(pattern.rows, text, values, weighs="against")
     elif spins:
-        yield cite(None, "{device} stands on spinning disks (from {origin})", values)
+        yield cite_origin(pattern.rows, "{device} stands on spinning disks (from {origin})", values)
     elif is_serial:
         yield cite(pattern.rows, "busy {per_read} ms per request: the time of a seek, not of flash", values)
     else:

@@ -388,7 +388,7 @@ def _is_all_waited_for(view: View, series: DeviceSeries, stall: Stall) -> bool:
     A counter that leaked makes nobody wait.
     """
     cpu = view.cpu_at(stall.rows)
-    if stall.release is not None or not _holds(stall) or cpu is None or "cpu" in view.average_only:
+    if stall.release is not None or not _holds(stall) or cpu is None or view.has_only_cpu_averages:
         return False
     iowait, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
     others = (other for other in view.devices if other is not series and not _is_stuck_too(other, stall))

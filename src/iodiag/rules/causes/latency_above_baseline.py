@@ -36,7 +36,7 @@ from iodiag.analysis.load.baselines import (
     unusual,
 )
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.states.service_times import is_worth_reporting
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -161,8 +161,8 @@ def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterato
         text = "so did a {request} from {start} to {end}: {latency} ms, normal is {baseline} ms"
         yield cite(_within(series, other), text, _values(other))
     if series.rotational:
-        text = "on a spinning disk, requests that turned from sequential to random look the same"
-        yield cite(None, text, weighs="against")
+        text = "on a spinning disk ({origin}), requests that turned from sequential to random look the same"
+        yield cite_origin(rows, text, {"origin": series.rotational_origin}, weighs="against")
 
 
 def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:

@@ -395,7 +395,7 @@ def _is_waited_for(
 
 def _holds_host(view: View, level: Level, limits: Limits) -> bool:
     """Whether the host has no time but for work and for this device, which it mostly waits for."""
-    shares = None if "cpu" in view.average_only else cpu_shares(view.cpu_at(level.rows))
+    shares = None if view.has_only_cpu_averages else cpu_shares(view.cpu_at(level.rows))
     if shares is None or not shares.is_io_bound:
         return False
     # where each moment that is not work is of this device, work leaves it idle

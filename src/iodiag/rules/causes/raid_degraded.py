@@ -234,7 +234,7 @@ def _seems(array: Array, rows: Table) -> Finding:
         summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
         evidence=(
             _cost(array, rows),
-            cite(None, "nothing says how many members {device} has active", values, weighs="against"),
+            cite(rows, "nothing says how many members {device} has active", values, weighs="against"),
         ),
         refutes=("cat /proc/mdstat showing all members up", "a resync during these samples"),
     )
@@ -270,7 +270,7 @@ def _has_left(left: DroppedMember) -> Finding:
                 rows, "{device} writes {array_kb} kB/s; one of each pair and {lone} write {halves_kb}", values
             ),
             cite(left.leg.samples, "{leg} completed nothing in {samples} samples", values),
-            cite(None, "nothing states the members of {device}", values, weighs="against"),
+            cite(rows, "nothing states the members of {device}", values, weighs="against"),
         ),
         refutes=("cat /proc/mdstat showing all members up", "another use of the silent disk before"),
         confirm=("cat /proc/mdstat", f"mdadm --detail /dev/{name}", f"smartctl -x /dev/{left.leg.name}"),

@@ -30,7 +30,7 @@ from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.parity_costs import Share
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
@@ -230,17 +230,17 @@ def _evidence(
     said = {name: array.device.provenance.get(name, "the topology") for name in ("members", "level")}
     if not array.is_stated:
         text = "nothing states the members of {device}; {members}"
-        yield cite(None, text, {**values, **said}, weighs="against")
+        yield cite(both, text, {**values, **said}, weighs="against")
     elif array.is_level_stated:
         text = "{level} states that {device} is {layout} on {legs} members"
-        yield cite(None, text, {**values, "level": said["level"]})
+        yield cite_origin(both, text, {**values, "level": said["level"]})
     else:
         text = "{members} states the {legs} members of {device}, but no level"
-        yield cite(None, text, {**values, "members": said["members"]})
+        yield cite_origin(both, text, {**values, "members": said["members"]})
     if array.shared:
         shared: Values = {"shared": ", ".join(array.shared)}
         yield cite(
-            None, "{shared} stand in for members and carry other traffic too", shared, weighs="against"
+            both, "{shared} stand in for members and carry other traffic too", shared, weighs="against"
         )
 
 
@@ -308,14 +308,15 @@ def _of_members(
         "write_size": found.write_size_kb,
         "pairs": found.reads / found.writes,
     }
-    evidence = [cite(stacked(rows), _PAGES, values, worst="write_kb_per_s")]
+    both = stacked(rows)
+    evidence = [cite(both, _PAGES, values, worst="write_kb_per_s")]
     points = 1 + is_sustained(rows[0])
     if array is not None:
         origin: Values = {"origin": array.device.provenance.get("level", "the topology"), "array": array.name}
-        evidence.append(cite(None, f"{{origin}} states that {{array}} is {array.layout}", origin))
+        evidence.append(cite_origin(both, f"{{origin}} states that {{array}} is {array.layout}", origin))
         points += 2
     else:
-        evidence.append(cite(None, _UNSTATED, values, weighs="against"))
+        evidence.append(cite(both, _UNSTATED, values, weighs="against"))
     return RULE.finding(
         confidence=grading.confidence(points, at_most="low" if array is None else "medium"),
         severity="notice",

@@ -44,7 +44,7 @@ from iodiag.analysis.array.resync import (
     window,
 )
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -197,7 +197,7 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
         evidence=(
             cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),
             *([_size(rows, values, is_unit)] if moved.size_kb >= 0 else []),
-            cite(None, "nothing states which disks the arrays stand on", values, weighs="against"),
+            cite(rows, "nothing states which disks the arrays stand on", values, weighs="against"),
         ),
         refutes=(
             "a copy from one disk to the other past the arrays",
@@ -299,10 +299,10 @@ def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> 
         is_short = not is_long_read and float(values["size"]) < float(values["unit"])
         yield cite(legs, text, values, weighs="for" if is_long_read else "against" if is_short else "context")
     if values["activity"]:
-        yield cite(None, "{origin} says of {device}: {activity}", values)
+        yield cite_origin(legs, "{origin} says of {device}: {activity}", values)
     if not array.is_stated:
         inferred = {**values, "members": array.device.provenance.get("members", "")}
-        yield cite(None, "nothing states the members of {device}; {members}", inferred, weighs="against")
+        yield cite(legs, "nothing states the members of {device}; {members}", inferred, weighs="against")
 
 
 _NAMES = {

@@ -228,7 +228,7 @@ def _finding(
             *application_latency(view, lead),
             *queues,
             *onset(series, int(rows["sample"].min())),
-            *((cite(None, *same),) if (same := throughput_of_sizes(series)) else ()),
+            *((same,) if (same := throughput_of_sizes(series)) else ()),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
@@ -681,9 +681,9 @@ def _is_cpu_spent(view: View, rows: Table, limits: Limits) -> bool:
 
     But for those that are flushed: whoever asked for that waits.
     """
-    cpu, (reads, ios) = view.cpu_all, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
+    cpu, (reads, ios) = view.cpu_samples, (weighted.mean(rows, f"{what}_per_s") for what in ("reads", "ios"))
     is_asked = reads >= limits.read_share * ios or (rows.floats("flushes_per_s") >= 1).any()
-    if cpu is None or is_asked or "cpu" in view.average_only:
+    if cpu is None or is_asked:
         return False
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
     is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)

@@ -50,7 +50,7 @@ from iodiag.analysis.load.plateaus import (
 from iodiag.analysis.load.queueing import ALONE, Level, level_samples, load_levels, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, link_near, quantity_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import low_and_high
 from iodiag.analysis.measure.windows import DENSE, WINDOW_EXIT_SHARE
@@ -120,7 +120,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
     if (same := throughput_of_sizes(series)) is not None:
-        return RULE.undetermined(say(*same), series.name)
+        return RULE.undetermined(same.text, series.name)
     is_long = count >= limits.least_samples
     if is_long and not any(True for _ in _tops(samples, demand, limits)):
         return RULE.clear("its rate is not flat while it has a queue", series.name)
@@ -415,7 +415,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         text = "the other of IOPS and throughput ranged over {others:.1f}x meanwhile: only one is held"
         yield cite(top.rows, text, {"others": top.other_range})
     if model := cloud_model(series):
-        yield cite(None, "its model is {model}", {"model": model})
+        yield cite_origin(top.rows, "its model is {model} ({origin})", model)
     longest, kinds = float(top.rows.floats("cost_ms").max()), set(top.rows["kind"].tolist())
     for kind in load_levels(series):
         alone = unloaded(series, kind) if kind[0].kind in kinds else None

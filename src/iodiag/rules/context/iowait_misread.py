@@ -113,7 +113,7 @@ class Side:
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
     """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
-    if "cpu" in view.average_only:
+    if view.has_only_cpu_averages:
         return None  # an average since boot says nothing of these samples
     hidden = _beside_saturation(view, limits)
     if hidden and hidden.severity == "notice":
@@ -171,7 +171,7 @@ def _beside_commits(view: View, limits: Limits) -> Side | None:
     text = "sessions that wait for another's commit sleep on a lock, which counts as idle"
     names = tuple(chain.series.name for chain in judgement.places)
     is_full = judgement.is_at_ceiling
-    evidence = (cite(None, text, weighs="context"),)
+    evidence = (cite(cpu.rows, text, weighs="context"),)
     return Side(summary, cpu, judgement.confidence, evidence, names, is_full=is_full)
 
 

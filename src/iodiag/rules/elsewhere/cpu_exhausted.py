@@ -69,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if np.nanmax(work) >= limits.near:
             # busy is all that they do, what gives way included
             busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
-            often = "on average" if "cpu" in view.average_only else "at most"
+            often = "on average" if view.has_only_cpu_averages else "at most"
             reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
             yield RULE.undetermined(reason)
         elif full := _of_interrupts(view, limits):
@@ -78,7 +78,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield found
         elif one := _one_full(view, cpu, limits):
             yield RULE.undetermined(one)
-        elif "cpu" in view.average_only:
+        elif view.has_only_cpu_averages:
             yield RULE.undetermined("the capture has only averages of the CPUs; they show no bursts")
         elif crowd := _is_crowded(view):
             yield RULE.undetermined(crowd)
@@ -111,7 +111,7 @@ def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
     """
     little: Mask = cpu.floats("idle_pct") <= limits.little
     queue = rows_at(view, "queue", cpu[little])
-    if view.cpus is None or queue is None or "cpu" in view.average_only:
+    if view.cpus is None or queue is None or view.has_only_cpu_averages:
         return np.zeros(len(cpu), dtype=np.bool_)
     tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
     is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
@@ -164,7 +164,7 @@ _SEVERAL = 5
 
 def _of_interrupts(view: View, limits: Limits) -> Finding | None:
     """That one CPU has time for interrupts and the rest of the kernel alone, most of the time."""
-    shares = None if "cpu" in view.average_only else fullest_cpu(view)
+    shares = None if view.has_only_cpu_averages else fullest_cpu(view)
     if shares is None:
         return None
     interrupts, kernel = shares.floats("interrupts"), shares.floats("full")
@@ -204,7 +204,7 @@ def _of_cpu(rows: Table, samples: int) -> Values:
 
 def _of_one_cpu(view: View, limits: Limits) -> Finding | None:
     """That one CPU has no time left, most of the time, while the others have; whatever it does."""
-    shares = None if "cpu" in view.average_only else fullest_cpu(view, by="work_pct")
+    shares = None if view.has_only_cpu_averages else fullest_cpu(view, by="work_pct")
     if shares is None:
         return None
     rows = shares[(shares.floats("full") >= limits.full) & (shares.floats("busy") < limits.system)]
@@ -230,7 +230,7 @@ def _of_one_cpu(view: View, limits: Limits) -> Finding | None:
 def _of_soft_interrupts(view: View, cpu: Table, limits: Limits) -> Finding | None:
     """That soft interrupts take much of all CPUs, most of the time, while nothing waits for I/O."""
     rows = cpu[(cpu.floats("softirq_pct") >= limits.soft) & (cpu.floats("iowait_pct") <= CALM_PCT)]
-    if not len(rows) or 2 * len(rows) < len(cpu) or "cpu" in view.average_only:
+    if not len(rows) or 2 * len(rows) < len(cpu) or view.has_only_cpu_averages:
         return None
     values = _shares(rows) | {"count": len(rows), "samples": len(cpu)}
     values["rest"] = float(values["system"]) - float(values["soft"])
@@ -335,7 +335,7 @@ def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
         is_told = len(rows) >= limits.samples
     else:
         is_told = view.cpus is not None or len(rows) >= limits.samples
-    is_told = is_told and _tasks(view, rows) > least and "cpu" not in view.average_only
+    is_told = is_told and _tasks(view, rows) > least and not view.has_only_cpu_averages
     return rows if is_told and not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait else rows[:0]
 
 

@@ -49,7 +49,7 @@ class _Trend(NamedTuple):
     rate: float
     hours: float
     date: str
-    samples: int
+    rows: Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -141,7 +141,7 @@ def _trend(rows: Table, column: str, limits: Limits) -> _Trend | None:
     if not left <= limits.ahead * span:
         return None
     date = (last + timedelta(hours=left)).strftime("%Y-%m-%d %H:%M")
-    return _Trend(float(rate), left, date, len(rows))
+    return _Trend(float(rate), left, date, rows)
 
 
 def _finding(
@@ -161,12 +161,9 @@ def _finding(
     text += f": {_NONE_LEFT[kind]}" if is_full else ""
     cited = [evidence]
     if trend is not None:
-        values |= {"rate": trend.rate, "hours": trend.hours, "date": trend.date, "samples": trend.samples}
+        values |= {"rate": trend.rate, "hours": trend.hours, "date": trend.date, "samples": len(trend.rows)}
         text += ": it is full about {date} if it goes on like this, in {hours:.0f} h"
-        cited.append(cite(None, "it fills by {rate:.2f} % per hour, along a straight line", values))
-    if kind == "space" and not is_full:
-        slow = "it may allocate slowly; no counter of a disk shows whether it does"
-        cited.append(cite(None, slow, weighs="context"))
+        cited.append(cite(trend.rows, "it fills by {rate:.2f} % per hour, along a straight line", values))
     said = say(text + ".", values)
     return RULE.finding(
         severity="warning" if is_full else "notice",
@@ -177,8 +174,12 @@ def _finding(
         remedy=(_MORE_INODES if kind == "inodes" else RULE.remedy[0],),
         confirm=("df -i" if kind == "inodes" else "df -h",),
         refutes=("a newer df: the one given may be older than the capture",),
+        cannot_know=_SLOW if kind == "space" and not is_full else (),
         **fields,
     )
+
+
+_SLOW = ("whether it allocates slowly: no counter of a disk shows that",)
 
 
 RULE = Rule(

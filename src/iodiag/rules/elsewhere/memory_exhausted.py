@@ -82,7 +82,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _reclaims(view: View, memory: Table, limits: Limits) -> Mask:
     """The samples in which the kernel takes much time and tasks wait, as where pages are read again."""
     found = np.zeros(len(memory), dtype=np.bool_)
-    cpu = None if "cpu" in view.average_only else view.cpu_all
+    cpu = view.cpu_samples
     if cpu is not None:
         own, other = paired(memory, cpu)
         system, iowait = (cpu.floats(f"{name}_pct")[other] for name in ("system", "iowait"))
@@ -98,7 +98,7 @@ def _harm(view: View, rows: Table, limits: Limits) -> tuple[Values, list[Evidenc
     evidence = []
     if load >= limits.load * (crowd(view) / 2):
         evidence.append(cite(queue, "the load average reaches {load:.0f}", values, worst="load_1m"))
-    if cpu is None or "cpu" in view.average_only:
+    if cpu is None or view.has_only_cpu_averages:
         return values, evidence
     values |= {name: float(np.nanmax(cpu.floats(f"{name}_pct"))) for name in ("system", "iowait")}
     idle = float(np.nanmin(cpu.floats("idle_pct")))

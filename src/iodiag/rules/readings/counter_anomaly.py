@@ -62,11 +62,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             is_odd = stalled(series.samples).any() or lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100 or replaced_ms(series.samples) >= 0:
-            yield _finding([(series, evidence)], "notice", view.kernel)
+            yield _finding(view, [(series, evidence)], "notice")
         else:
             slight.append((series, evidence))
     if slight:
-        yield _finding(slight, "info", view.kernel)
+        yield _finding(view, slight, "info")
     for name, rows in left_out.items():
         if view.series(name) is None:
             yield _unusable(name, rows)
@@ -89,12 +89,12 @@ def _share(dropped: Table | None, series: DeviceSeries) -> float:
 
 
 def _finding(
-    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, kernel: str | None
+    view: View, found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity
 ) -> Finding:
     first, evidence = found[0]
     told = tuple(item for _, items in found for item in items)
     is_queue_wrong = any(map(is_of_queue, told))
-    bug = known_bug(kernel, "queue_depth", "too low") if is_queue_wrong else None
+    bug = known_bug(view.kernel, "queue_depth", "too low") if is_queue_wrong else None
     more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
     return RULE.finding(
         severity=severity,
@@ -102,7 +102,7 @@ def _finding(
         devices=tuple(series.name for series, _ in found),
         **time_fields(first.samples),
         summary=f"{evidence[0].text}{more}.",
-        evidence=(*told, *of_bug(bug, kernel)),
+        evidence=(*told, *of_bug(bug, view.kernel, view.kernel_origin)),
         references=(*RULE.references, *([bug.source] if bug else [])),
     )
 

@@ -43,7 +43,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         rows, is_open = _inflated(series, limits)
         if len(low := _missed(series)):
-            yield _too_low(series, low, view.kernel)
+            yield _too_low(view, series, low)
         elif rows is not None:
             found.append((series, rows))
         elif is_open:
@@ -52,7 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             yield RULE.clear("%util hardly ever exceeds the requests in flight", series.name)
     if found:
-        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), view.kernel)
+        yield _finding(view, sorted(found, key=lambda case: -_excess(case[1]).max()))
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]:
@@ -85,7 +85,7 @@ def _missed(series: DeviceSeries) -> Table:
     return samples[samples.floats("util") > samples.floats("util_pct") / 100 + weighted.half_digit(samples)]
 
 
-def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
+def _too_low(view: View, series: DeviceSeries, rows: Table) -> Finding:
     is_queue = bool((rows.floats("doubtful_util_pct") >= 0).all())
     text = "{device} shows {util} % util with {depth} requests in flight, one at a time, "
     text += (
@@ -107,7 +107,7 @@ def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
         summary=say(text + ", {count} of {all} samples.", values),
         evidence=(
             cite(rows, text, values, worst="depth"),
-            *of_bug(known_bug(kernel, "util_pct", "too low"), kernel),
+            *of_bug(known_bug(view.kernel, "util_pct", "too low"), view.kernel, view.kernel_origin),
         ),
         refutes=() if is_queue else ("a kernel older than v5.0 or newer than v5.6",),
     )
@@ -117,13 +117,13 @@ def _excess(rows: Table) -> Floats:
     return rows.floats("util_pct") / 100 - rows.floats("depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Finding:
+def _finding(view: View, found: list[tuple[DeviceSeries, Table]]) -> Finding:
     text = (
         "{device}: %util is beyond what the requests in flight allow in {count} of {all} samples; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]
-    bug = known_bug(kernel, "util_pct", "too high")
+    bug = known_bug(view.kernel, "util_pct", "too high")
     by = " by rate times latency (its queue, printed as {queue}, is as wrong)" * _is_phantom(rows)
     return RULE.finding(
         severity="info",
@@ -137,7 +137,7 @@ def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Fin
         ),
         evidence=(
             *(cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]),
-            *of_bug(bug, kernel),
+            *of_bug(bug, view.kernel, view.kernel_origin),
         ),
         references=(*RULE.references, *([bug.source] if bug else [])),
         refutes=("a kernel before v4.17, whose %util is exact",),

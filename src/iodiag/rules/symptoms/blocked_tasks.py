@@ -172,7 +172,7 @@ def _asleep(view: View, queue: Table, limits: Limits) -> Finding | None:
 
     After tasks that ran until just before, that of a minute soon falls below that of five.
     """
-    facts, cpu = view.facts_of("uptime"), None if "cpu" in view.average_only else view.cpu_all
+    facts, cpu = view.facts_of("uptime"), view.cpu_samples
     if not facts or cpu is None or not view.has("queue", "blocked") or "queue" in view.average_only:
         return None
     now, before = (facts[-1].number(f"load_{name}") for name in ("one", "five"))
@@ -257,7 +257,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
 
 def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool:
     """Whether few samples have blocked tasks, on CPUs that work most of the time."""
-    work = cpu_shares(None if "cpu" in view.average_only else view.cpu_all)
+    work = cpu_shares(view.cpu_samples)
     is_seldom = len(rows) < limits.seldom / 100 * len(all_rows)
     return is_seldom and work is not None and work.busy >= HELD_PCT
 
@@ -321,7 +321,7 @@ def _of_listing(view: View, limits: Limits) -> Finding | None:
 
 def _idle_disks(view: View, limits: Limits) -> Evidence | None:
     """That the disks have next to nothing in flight, and the CPUs no task that waits for I/O; None if not."""
-    cpu = None if "cpu" in view.average_only else view.cpu_all
+    cpu = view.cpu_samples
     disks = [view.series(name) for name in topmost(view, [series.name for series in view.devices])]
     depths = [weighted.mean(series.samples, "depth") for series in disks if series is not None]
     if cpu is None or not view.cpus or not depths or not _are_shown(view):
@@ -511,8 +511,8 @@ METER = 1.0
 
 def _iowait_samples(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
-    cpu = view.cpu_all
-    if cpu is None or "cpu" in view.average_only or _are_shown(view):
+    cpu = view.cpu_samples
+    if cpu is None or _are_shown(view):
         return None
     rows = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
     return rows if len(rows) >= max(1, limits.nearly / 100 * len(cpu)) else None
@@ -591,9 +591,9 @@ _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 
 def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
-    rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_all
+    rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_samples
     paging, samples = _paging(view, rows), _paging(view, queue)
-    if _are_shown(view) or cpu is None or "cpu" in view.average_only or len(rows) < limits.samples:
+    if _are_shown(view) or cpu is None or len(rows) < limits.samples:
         return None
     waits = list(_iowait(view, rows, limits))
     then, meanwhile = _moved(view, rows)
@@ -699,8 +699,8 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
 
 def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """The CPUs' own account of the wait; of kernels that count none, their idle time while data moves."""
-    cpu = view.cpu_all
-    if cpu is None or "cpu" in view.average_only:
+    cpu = view.cpu_samples
+    if cpu is None:
         return
     own, _ = paired(cpu, rows)
     share, idle = (weighted.mean(cpu[own], f"{name}_pct", "cpu") for name in ("iowait", "idle"))

@@ -457,7 +457,7 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
 
 def _waited(view: View, rows: Table) -> str:
     """The share of the CPUs' time that was spent waiting, as a sentence; else empty."""
-    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    cpu = None if view.has_only_cpu_averages else view.cpu_at(rows)
     share = 0.0 if cpu is None else weighted.mean(cpu, "iowait_pct", "cpu")
     return say(" Meanwhile iowait is {share:.0f} %.", {"share": share}) if share >= IOWAIT_PCT else ""
 
@@ -568,7 +568,7 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 def _of_cpus(view: View, rows: Table) -> Iterator[Evidence]:
     """That idle CPUs count who waits meanwhile, or at other times where no report has both."""
-    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    cpu = None if view.has_only_cpu_averages else view.cpu_at(rows)
     if cpu is None or not median(cpu.floats("iowait_pct")) >= IOWAIT_PCT:
         return
     values: Values = {name: median(cpu.floats(f"{name}_pct")) for name in ("iowait", "idle")}

@@ -199,8 +199,8 @@ def _free(cpu: Table) -> float:
 
 def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
     """Whether the CPUs wait all the time while no device that is shown completes anything."""
-    cpu = view.cpu_all
-    if cpu is None or "cpu" in view.average_only:
+    cpu = view.cpu_samples
+    if cpu is None:
         return RULE.not_applicable("no table shows who waits", missing=("cpu",))
     reports = report_keys(cpu)
     parts = [first_row_per_report(series) for series in view.devices]

@@ -387,8 +387,11 @@ def _undressed(text: Text) -> Text:
         if first < done:
             continue
         line, last = text.line(first), first + 1
+        is_quoted = _QUOTE.match(line) is not None
         while is_printable and line.endswith("=") and len(line) < _LONGEST_JOINED and last < len(text):
-            line, last = line[:-1] + text.line(last), last + 1
+            # a mail that is quoted as it was sent has the mark before the second part, too
+            rest = _unquoted(text.line(last)) if is_quoted else text.line(last)
+            line, last = line[:-1] + rest, last + 1
         bare = undress(_HEX.sub(_decoded, line) if is_printable else line)
         parts += [text.data[edges[done] : edges[first]], bare.encode("utf-8", "replace"), b"\n"]
         counts[first:last], spans[first] = 0, last - first
@@ -424,13 +427,19 @@ def _decoded(match: re.Match[str]) -> str:
     return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace").replace("\n", " ")
 
 
+def _unquoted(text: str) -> str:
+    """A line without the marks of a quotation that it begins with."""
+    quote = _QUOTE.match(text)
+    return text[quote.end() :] if quote else text
+
+
 def undress(text: str) -> str:
     """One line without quoting, tags and escapes; several lines where a tag breaks it."""
     # what a terminal wrote over is a line of its own
     text = text.rstrip("\r").replace("\r", "\n")
     if "\x08" in text:
         text = _OVERSTRUCK.sub("", text).replace("\x08", "")
-    text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
+    text = _unquoted(text) if ">" in text else text
     bare = text
     if "<" in bare:
         bare = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", _BREAK_TAG.sub("\n", bare)))
@@ -441,7 +450,7 @@ def undress(text: str) -> str:
         from html import unescape  # a table of two thousand names
 
         text = _ENTITY.sub(lambda match: unescape(match[0]), text)
-        text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
+        text = _unquoted(text) if ">" in text else text
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
     text = text.translate(_ODD_CHARACTERS)

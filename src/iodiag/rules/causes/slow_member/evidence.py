@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_origin, say
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
@@ -126,13 +126,13 @@ def evidence(case: Case, disk: str) -> Iterator[Evidence]:
         yield cite(found.window, _RESYNC, {"share": 100 * case.in_resync}, weighs="against")
     array = found.peers.array
     if array is None:
-        yield cite(None, _SUGGESTED, said, weighs="against")
+        yield cite(rows, _SUGGESTED, said, weighs="against")
         return
     told: Values = {"origin": array.device.provenance.get("members", "the topology"), "array": array.name}
     if found.peers.is_stated:
-        yield cite(None, "{origin} states that they are members of {array}", told)
+        yield cite_origin(rows, "{origin} states that they are members of {array}", told)
     else:
-        yield cite(None, "nothing states the members of {array}; {origin}", told, weighs="against")
+        yield cite(rows, "nothing states the members of {array}; {origin}", told, weighs="against")
 
 
 def slowness_evidence(case: Case, disk: str) -> Iterator[Evidence]:
@@ -148,7 +148,7 @@ def slowness_evidence(case: Case, disk: str) -> Iterator[Evidence]:
         device = found.slow_series.topology.find(case.slow)
         origin = device.provenance.get("members", "the topology") if device else ""
         told: Values = {"slow": case.slow, "disk": disk, "origin": origin}
-        yield cite(None, "{slow} stands on {disk}: {origin}", told, weighs="context")
+        yield cite_origin(rows, "{slow} stands on {disk}: {origin}", told, weighs="context")
 
 
 def _second(found: Comparison) -> Iterator[Evidence]:

@@ -84,7 +84,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
         told: Values = {"device": other.slow.name, "latency": other.latency_ms}
         told["ratio"] = other.latency_ms / first.fast_ms
         yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
-    yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
+    text = "nothing states that they belong together; only their rates are alike"
+    yield cite(first.rows, text, weighs="against")
 
 
 def commands(group: Sequence[SlowSibling], *, is_dead: bool) -> tuple[str, ...]:
