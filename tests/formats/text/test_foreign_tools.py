@@ -208,6 +208,13 @@ config:
 """
 PS = "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         1     0  0 10:00 ?        00:00:01 init\n"  # noqa: E501
 
+NET_DEV = """\
+Inter-|   Receive                            |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls
+    lo: 46296962   55721    0    0    0     0          0         0 46296962   55721    0    0    0     0
+  eth0: 10390762  258559    0    0    0     0          0         0 16149575  158559    0    0    0     0
+"""
+
 
 @pytest.mark.parametrize(
     ("table", "says"),
@@ -216,8 +223,9 @@ PS = "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         1     0 
         (LISTED, "zpool list: it is"),
         (POOL, "zpool status: it is"),
         (PS, "ps: it is"),
+        (NET_DEV, "/proc/net/dev: it is"),
     ],
-    ids=["iostat", "list", "status", "ps"],
+    ids=["iostat", "list", "status", "ps", "net"],
 )
 @pytest.mark.parametrize("is_first", [True, False])
 def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, says, is_first):

@@ -143,7 +143,7 @@ def is_worth_reporting(series: DeviceSeries, before_ms: float, after_ms: float, 
 
 
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:
-    """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
+    """How many events of a rate each sample counted; one of unknown length at the least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))
 
 
