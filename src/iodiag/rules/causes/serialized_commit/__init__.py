@@ -164,12 +164,10 @@ def _said(judgement: Judgement) -> str:
             f"writes/s of {{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
         )
     if first.is_inferred and _alike(judgement.chains):
-        text = (
-            "{names} alike have {least} to {most} requests in flight each that no column shows, flushes or "
-        )
-        return text + f"discards: commits {sure} for each other"
+        text = "{names} alike have {least:.1f} to {most:.1f} requests in flight each that no column shows, "
+        return text + f"flushes or discards: commits {sure} for each other"
     if first.is_inferred:
-        return f"Commits {sure} for each other: {{device}} has {{occupancy}} flushes in flight on average"
+        return f"Commits {sure} for each other: {{device}} has {{occupancy:.1f}} flushes in flight on average"
     text = f"Commits {sure} for each other: {{device}} is flushing all the time"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
 
@@ -200,8 +198,8 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     if chain.is_inferred:
         values["depth"] = weighted.mean(chain.rows, "depth")
         text = (
-            "{device}: of {depth} in flight its reads and writes make all but {occupancy} by Little's law: "
-            "flushes, from Linux 5.5 on"
+            "{device}: of {depth} in flight its reads and writes make all but {occupancy:.1f} by Little's "
+            "law: flushes, from Linux 5.5 on"
         )
         yield cite(chain.rows, text, values, worst="queue_depth")
     else:
