@@ -170,7 +170,7 @@ def _is_on_host(host: str | None, lead: Finding | None) -> bool:
 
 
 _LATENCY = re.compile(
-    r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]{0,20}(?:\.\d{1,9})?) (m?)s\b(?! of| after| in its slowest)"
+    r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]{0,20}(?:\.\d{1,9})?) (m?)s\b(?! of| after| in (?:its|the) slowest)"
 )
 """A time that requests take, in ms or, from one second on, in s; and no length of a sample or a silence,
 nor what stands beside the state that is told."""

@@ -40,18 +40,8 @@ FEW = 2.0
 
 def likely(view: View, series: DeviceSeries, state: State) -> str:
     """What may be so, as a clause that begins with a comma or a colon; empty where the rows tell nothing."""
-    merges = weighted.ratio(state.rows, "write_merges_per_s", "writes_per_s")
-    length = state.seconds / state.samples
-    values: Values = {
-        "length": length,
-        "busy": 100 * state.util,
-        "idle": 100 * (1 - state.util),
-        "merges": merges,
-        "rate": state.rate,
-        "size": state.size_kb,
-        "mb": state.rate * state.size_kb / 1024,
-        "per_request": 1000 * state.util / state.ios if state.ios > 0 else math.nan,
-    }
+    values = _numbers_of(state)
+    length, merges = float(values["length"]), float(values["merges"])
     if is_late_on_any_class(series):
         values["spinning"] = SERVICE["spinning"].usual(state.size_kb)
         text = (
@@ -95,6 +85,19 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     ):  # it was busy for as long as they wait at the least
         text = text.replace("idle {idle", "idle at most {idle")
     return say(text, values)
+
+
+def _numbers_of(state: State) -> Values:
+    return {
+        "length": state.seconds / state.samples,
+        "busy": 100 * state.util,
+        "idle": 100 * (1 - state.util),
+        "merges": weighted.ratio(state.rows, "write_merges_per_s", "writes_per_s"),
+        "rate": state.rate,
+        "size": state.size_kb,
+        "mb": state.rate * state.size_kb / 1024,
+        "per_request": 1000 * state.util / state.ios if state.ios > 0 else math.nan,
+    }
 
 
 def _is_flushed_in_bursts(view: View, state: State) -> bool:

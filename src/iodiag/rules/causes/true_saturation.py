@@ -185,8 +185,7 @@ def _finding(
     is_long = is_compared or is_sustained(longest_contiguous(series, rows))
     sure = confidence(_points(view, lead, limits), at_most="high" if is_long else "medium")
     whole, pages = _rows_of_state(series, rows, limits), tuple(_pages(rows))
-    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
-    counts["slowest"] = _slowest_ms(rows, lead.said.direction)
+    counts = _counts(series, whole, lead, rows)
     values = template_values(series, lead) | counts | {"class": class_named(series)}
     summary, named = _told(series, lead, rows, values, limits)
     if still := list(_standstill(series, rows)):  # what holds for most of its time goes first
@@ -198,17 +197,14 @@ def _finding(
     calmer = (*_calmer_disks(view, series, rows), *_copied(view, series, rows))
     benchmarks = _benchmarks(view, series, lead)
     queues = tuple(_own_queue(benchmarks, lead))
-    fields: dict[str, Any] = {"severity": severity}
-    is_direct = any(map(_is_direct, benchmarks))
-    fields["remedy"] = _remedy(lead, is_written_back=bool(pages), is_direct=is_direct)
+    told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
+    told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
+    remedy = _remedy(lead, is_written_back=bool(pages), is_direct=any(map(_is_direct, benchmarks)))
     return RULE.finding(
-        **fields | named,
+        **{"severity": severity, "remedy": remedy} | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
-        summary=say(summary + also, values | numbers)
-        + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
-        + "".join(f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1]))
-        + ".",
+        summary=say(summary + also, values | numbers) + "".join(told) + ".",
         confirm=(*_WHO_WRITES * bool(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
@@ -234,6 +230,11 @@ def _finding(
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
     )
+
+
+def _counts(series: DeviceSeries, whole: Table, lead: JudgedLevel, rows: Table) -> Values:
+    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    return counts | {"slowest": _slowest_ms(rows, lead.said.direction)}
 
 
 def _benchmarks(view: View, series: DeviceSeries, lead: JudgedLevel) -> list[Fact]:
