@@ -138,79 +138,101 @@ COLLECTIONS = (
         "pt-stalk",
         "-iostat, -iostat-overall, -vmstat, -mpstat, -diskstats, -meminfo, -df, -processlist, -innodbstatus, "
         "-variables, -top, -dmesg",
-        "host: -hostname and banners; clock: a file's name, TS lines; interval: the grid of the rates; what "
-        "several files show of the same time counts once",
-        "-procstat, -procvmstat, -interrupts, -lsof, -netstat, -ps, -pmap, -tcpdump",
-        "generated folders and archives (iostat, vmstat, diskstats, df, processlist); files and commands are "
-        "those of Percona Toolkit 3",
+        "host: -hostname and banners; clock: a file's name, TS lines; interval: the grid of the rates, "
+        "and for "
+        "vmstat that of the trigger's iostat and mpstat, which run with the same; what several files show of "
+        "the same time counts once",
+        "-procstat, -procvmstat, -interrupts, -slabinfo, -lsof, -netstat, -ps, -pmap, -tcpdump, -mysqladmin",
+        "a made-up folder and archive with the files and commands of Percona Toolkit 3, what iostat, vmstat, "
+        "mpstat, top, df and copies of /proc print on a live host in them (sysstat 12.6, procps 4); tests: "
+        "generated iostat, vmstat, diskstats, df, processlist",
     ),
     (
-        "pt-summary",
-        "schedulers, queue sizes, mounts",
-        "host: its Hostname line",
-        "its vmstat, which it rounds; all other sections",
-        "a generated text of its layout",
+        "pt-summary, its text or the folder of --save-samples",
+        "schedulers, queue sizes, mounts; of the folder also vmstat, memory, lvs, partitioning, uptime, "
+        "processes (top) and dmesg_file",
+        "host: its Hostname line, or that of the file summary; nothing tells vmstat's interval",
+        "the text's vmstat, which it rounds; all other sections and files",
+        "a generated text of its layout; a made-up folder with the file names and forms of the samples that "
+        "Percona Toolkit's own tests hold",
     ),
     (
         "sosreport",
         "sos_commands of block devices, file systems, LVM, md, NFS, sar, disks (smartctl, nvme) and RAID "
         "controllers (storcli, MegaCli, ssacli); var/log/sa; proc and sys",
-        "host: hostname, uname, the folder's name; a disk: the command in the file's name",
-        "logs, configurations, all else",
-        "generated trees; names of files are those of sos 4",
+        "host: hostname, uname, the folder's name, also where sar's days bear the name of before a "
+        "renaming; a "
+        "disk: the command in the file's name",
+        "the journal, configurations, all else",
+        "a made-up tree and archive with the paths of sos 4's plugins (block, ata, filesys, kernel, "
+        "lvm2, md, "
+        "memory, process, sar), a live host's output in them; tests: generated trees",
     ),
     (
         "supportconfig",
         "every Command section with a known output, copies of proc and sys; smartctl in fs-smartmon.txt",
         "host: uname -a; interval: the command in the section's title",
-        "logs and configurations copied into it",
-        "generated texts",
+        "logs and configurations copied into it, network, rpm",
+        "a made-up folder, archive and single text with the sections of supportutils' script, a live host's "
+        "output in them; tests: generated texts",
     ),
     (
         "MongoDB mdiag, JSON or text",
-        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON "
-        "keep their numbers",
+        "iostat, top, dmesg, mounts, lsblk, lvs, mdadm, smartctl, copies of proc and the queue settings of "
+        "/sys; lines of the JSON keep their numbers",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "ps, the files of processes",
-        "generated JSON of the layout of mdiag.sh 2",
+        "ps -F, the files of processes",
+        "a made-up text with the sections of mdiag.sh 1.6 and a JSON of mdiag.sh 2, a live host's output in "
+        "them; tests: generated JSON",
     ),
     (
-        "DataStax diagnostic collection",
-        "os-metrics of each node: iostat, free",
-        "host: iostat's banner; clock: iostat -t; iostat -y has no report since boot",
-        "nodetool, logs, configurations",
-        "generated archives of two nodes; paths and commands are those of its published script",
+        "DataStax diagnostic collection (collect_node_diag.sh, ds-collector)",
+        "os-metrics of each node: iostat, free, df, blockdev, vmstat; ds-collector's os and storage: iostat, "
+        "vmstat, sar, top, free, meminfo, lsblk, df, dstat's CSV, lvs, lvdisplay",
+        "host: banners, hostname and uname; clock: iostat -t; iostat -y has no report since boot; "
+        "nothing tells "
+        "the interval of ds-collector's vmstat",
+        "nodetool, logs, configurations, pvdisplay, scheduler-DEVICE.txt",
+        "made-up folders and archives with the paths and commands of both published scripts, a live host's "
+        "output in them; tests: generated archives of two nodes",
     ),
     (
         "Elastic support diagnostics",
-        "syscalls: iostat, sar, top",
+        "syscalls: iostat, sar, top, dmesg",
         "host: iostat's banner; clock: iostat -t; the first report is since boot",
-        "the JSON of its API calls, netstat",
-        "generated archives; paths and commands are those of its published settings",
+        "the JSON of its API calls, netstat, logs",
+        "a made-up folder and archive with the paths and commands of its published settings, a live host's "
+        "output in them; tests: generated archives",
     ),
     (
         "Azure support's script for Linux (case_host_date.tar.gz)",
-        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo; log: dmesg; sar; uptime",
-        "host: iostat's banner; clock: the time in front of each line; the first report is since boot",
-        "ps, cpuinfo, network; vmstat's times, which it has none of",
-        "generated folders and archives (iostat, vmstat, df); files and commands are those of its "
-        "published script",
+        "disks: iostat, df, fdisk, swapon, mdstat; memory: vmstat, free, meminfo, ps; log: dmesg; "
+        "sar; uptime",
+        "host: iostat's banner; clock: the time in front of each line; the first report is since boot, "
+        "but for -y; vmstat: the interval that the script runs it with (1 s)",
+        "cpuinfo, network; vmstat's times, which it has none of",
+        "made-up folders and archives with the files and commands of its published script, a live host's "
+        "output in them (with -y and without); tests: generated iostat, vmstat, df",
     ),
     (
         "cbcollect_info",
-        "couchbase.log: iostat, vmstat, lvdisplay, queue settings of /sys/block",
-        "host: iostat's banner; interval: the command below a title; the first report is since boot",
-        "logs of the server, top, netstat",
-        "a generated text of the layout of its script",
+        "couchbase.log: iostat, vmstat, sar, mpstat, top, free, meminfo, mounts, df, lvdisplay, dmesg, queue "
+        "settings of /sys/block, control groups; syslog.tar.gz and the journal beside it",
+        "host: banners; interval: the command below a title; the first report is since boot; its ten copies "
+        "of /proc/diskstats have no clock and make no rates",
+        "logs of the server, lsof, netstat",
+        "a made-up folder and zip with the titles and commands of its published script, a live host's output "
+        "in them; tests: a generated text",
     ),
     (
         "GitLabSOS, folder or archive",
         "iostat, vmstat, mpstat, nfsiostat, iotop, sar_dev, sar_tcp, df_hT, df_inodes, free_m, mount, "
-        "meminfo, dmesg, top_cpu, top_res",
+        "meminfo, pressure, dmesg, ps, top_cpu, top_res",
         "host: iostat's banner, `hostname` and `uname` beside the files; interval and since boot: the "
         "command that its published script writes each file with (1 s)",
-        "ps, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
-        "generated folders and archives; names of files and commands are those of its published script",
+        "netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
+        "made-up folders and archives with the names and commands of its published script, a live host's "
+        "output in them; tests: generated folders and archives",
     ),
     (
         "any other folder or archive",

@@ -114,3 +114,20 @@ def test_flushes_and_discards_are_shown_where_there_are_any():
     text = tables_of(iostat([{"sda": load(100)}] * 3))[1].to_markdown(full=True)
     assert "flush await" not in text
     assert "discard await" not in text
+
+
+@pytest.mark.parametrize(
+    ("shown", "samples", "median"),
+    [
+        (("sda sdb sdc", "sda sdb sdc", "sda sdb"), 2, 30),
+        (("sda sdb sdc", "sda sdb sdc", "sda sdb sdc"), 3, 30),
+        (("sda sdb", "sda sdc", "sda"), 3, 20),
+        (("sda sdb sdc", "sda sdb", "sda sdb sdc"), 3, 30),
+    ],
+    ids=["cut in the last", "whole", "idle rows left out", "less in between"],
+)
+def test_a_last_report_that_is_cut_is_no_sum_of_all_disks(shown, samples, median):
+    text = iostat([{name: load(10) for name in names.split()} for names in shown])
+    totals = tables_of(text)[0]["totals"]
+    assert totals.samples == samples
+    assert totals.summary["reads_per_s"]["median"] == pytest.approx(median)

@@ -218,3 +218,25 @@ def test_a_total_is_never_below_one_of_its_parts(way, rates, row, total):
     disk = view_of(read(ONE_WAY.replace("{way}", way) + row + "\n", "iostat")).table("disk")
     assert disk[rates].tolist() == [380.0]
     assert disk["ios_per_s"].tolist() == [total if total else pytest.approx(np.nan, nan_ok=True)]
+
+
+ROUNDED = (
+    "Device r/s w/s {unit} rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
+    "sda 2.00 8.40 {moved} 1.60 2.40 44.44 22.22 4.80 17.05 0.15 7.60 4.23 9.08 9.44\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "moved", "reads", "writes"),
+    [
+        ("rMB/s wMB/s", "0.01 0.03", 15.2, 35.532),
+        ("rMB/s wMB/s", "0.05 0.09", 51.2, 92.16),  # no hundredth that the sizes round to
+        ("rkB/s wkB/s", "10.50 30.20", 10.5, 30.2),
+        ("rkB/s wkB/s", "15.20 35.53", 15.2, 35.53),
+    ],
+    ids=["hundredths of MB", "other bytes", "bytes of others", "kB"],
+)
+def test_a_printed_size_tells_the_bytes_that_hundredths_of_mb_round_away(unit, moved, reads, writes):
+    samples = view_of(read(ROUNDED.format(unit=unit, moved=moved), "iostat")).series("sda").samples
+    found = [samples.floats(f"{way}kb_per_s")[0] for way in ("read_", "write_", "")]
+    assert found == pytest.approx([reads, writes, reads + writes])

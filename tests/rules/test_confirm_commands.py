@@ -14,8 +14,8 @@ from writers.captures import iostat
 from writers.loads import load
 
 PROGRAMS = re.compile(
-    r"biolatency|biosnoop|blockdev|btrace|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
-    r"hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
+    r"arcconf|biolatency|biosnoop|blockdev|btrace|cat|ceph|cryptsetup|dd|df|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|"
+    r"grep|hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
     r"nfsstat|nvme|perf|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
     r"sysctl|systemctl|top|uname|uptime|vgs|vmstat|zpool"
 )

@@ -305,6 +305,8 @@ def test_a_device_that_hardly_answers_is_work_that_stands_still(report_of, sampl
     assert only(report).severity == severity
     assert report.verdict.state == ("trouble" if severity == "critical" else "open")
     assert ("slow rather than full" in only(report).summary) == (severity == "critical")
+    waits = severity == "critical" and cpu is not None and cpu["%iowait"] > 0
+    assert ("Meanwhile iowait is 60 %." in only(report).summary) == waits
 
 
 CALM = load(3, 7, size=14, util=1.6)

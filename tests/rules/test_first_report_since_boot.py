@@ -209,3 +209,31 @@ def test_small_shares_differ_by_chance_from_a_single_report(report_of):
         text += "avg-cpu:  %user %nice %system %iowait %steal %idle\n"
         text += f"          1.31 0.00 0.52 {iowait} 0.00 98.15\n\n"
     assert not [f for f in report_of(text, rules=[RULE]).findings]
+
+
+HEAD = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+LATER = "sda 0.42 0.00 5.87 0 704\nsdb 0.42 0.00 5.87 0 704\nmd0 0.20 0.00 5.07 0 608\n"
+LEGS = "sda 123.05 8035.58 135.54 602668500 10165500\nsdb 123.61 8055.11 135.54 604133250 10165500\n"
+ARRAY = "md0 11.80 251.06 134.79 18829500 10109250\n"
+
+
+@pytest.mark.parametrize(
+    ("since_boot", "is_told"),
+    [
+        (LEGS + ARRAY, True),
+        (LEGS + "md0 11.80 15251.06 134.79 1143829500 10109250\n", False),
+        (LEGS + "md0 11.80 1.06 0.79 79500 59250\n", False),
+        (LEGS.replace("8055.11", "6055.11") + ARRAY, False),
+        (LEGS.replace("sdb", "sda1") + ARRAY, False),
+        (LEGS.replace("sdb", "dm-0") + ARRAY, False),
+    ],
+    ids=["a check", "the array's own reads", "another use", "not alike", "a partition", "a volume"],
+)
+def test_a_mirror_that_was_read_whole_since_boot_is_said_so(report_of, since_boot, is_told):
+    text = f"Linux 5.14.0 (db1) 11/20/26 _x86_64_ (8 CPU)\n\n{HEAD}{since_boot}\n"
+    finding = only(report_of(text + 4 * f"{HEAD}{LATER}\n", rules=[RULE]))
+    told = [item for item in finding.evidence if "read whole" in item.text]
+    assert len(told) == is_told
+    for item in told:
+        assert item.lines == (4, 5)
+        assert item.values["least"] == pytest.approx(8035.58)

@@ -152,3 +152,10 @@ def test_how_much_of_the_time_flushes_fill_is_said_of_the_samples_that_have_any(
     text = iostat([{"sda": flushes(68.0, 12.2)}] * 10 + [{"sda": flushes(0.0, 0.0)}] * 50)
     (finding,) = findings(report_of(text, rules=[RULE]))
     assert "in 10 of 60 samples one is under way 83 % of the time" in finding.summary
+
+
+@pytest.mark.parametrize(("read", "is_told"), [(44.0, True), (8.0, False), (0.0, False)])
+def test_requests_that_wait_longer_than_the_flushes_are_told_with_them(report_of, read, is_told):
+    reads = {"r/s": 20.0, "rkB/s": 4000.0, "r_await": read} if read else {}
+    (finding,) = findings(report_of(iostat([{"sda": flushes(30.0, 30.0) | reads}] * 20), rules=[RULE]))
+    assert ("; reads of sda take 44 ms meanwhile." in finding.summary) is is_told

@@ -324,3 +324,37 @@ def test_how_long_samples_of_unknown_length_stand_still_is_not_said(report_of):
     reason = next(outcome.reason for outcome in report.outcomes if outcome.devices == ("sda",))
     assert "in 3 samples" in reason
     assert "retry" not in reason
+
+
+FULL = load(4000, 30, size=64, reads=0, util=100)
+
+
+@pytest.mark.parametrize(
+    ("depth", "disk", "samples", "is_told"),
+    [
+        (3200.0, FULL, 1, False),
+        (1.0, FULL, 1, True),
+        (3200.0, load(4000, 0.1, size=64, reads=0, util=30), 1, True),
+        (3200.0, FULL, 9, True),
+    ],
+    ids=["in line", "one request", "the disk has time", "for longer than that takes"],
+)
+def test_what_a_layer_holds_above_a_full_disk_may_wait_in_line(report_of, depth, disk, samples, is_told):
+    held = {"aqu-sz": depth, "%util": 100.0}
+    report = report_of(iostat([{"dev8-0": disk, "dev253-3": held}] * samples), rules=[RULE])
+    assert bool(report.findings) is is_told
+    if not is_told:
+        (reason,) = [o.reason for o in report.outcomes if o.devices == ("dev253-3",)]
+        assert "3,200 in flight, while dev8-0 is full" in reason.replace("3200", "3,200")
+
+
+def test_a_layer_above_a_disk_that_is_stuck_too_is_no_line(report_of):
+    held = {"aqu-sz": 3200.0, "%util": 100.0}
+    report = report_of(iostat([{"sda": held, "sdb": FULL, "dm-3": held}]), rules=[RULE])
+    assert {name for f in report.findings for name in f.devices} == {"sda", "dm-3"}
+
+
+def test_a_mapped_device_by_number_has_no_smart_data(report_of):
+    held = {"aqu-sz": 3200.0, "%util": 100.0}
+    report = report_of(iostat([{"dev8-0": load(100, 1), "dev253-3": held}] * 9), rules=[RULE])
+    assert not any("smartctl" in command for command in report.findings[0].confirm)

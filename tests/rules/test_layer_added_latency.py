@@ -238,6 +238,26 @@ def test_tens_of_thousands_in_flight_while_busy_are_counters_that_contradict_eac
 
 
 @pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, True),
+        ({"r_await": 700.0}, False),
+        ({"%util": 40.0}, False),
+        ({"r/s": 0.0, "r_await": 0.0}, False),
+    ],
+    ids=["writes alone", "reads as well", "fewer at once", "no reads"],
+)
+def test_floods_of_writes_above_quick_disks_are_flushes_of_the_page_cache(report_of, changes, is_told):
+    both = {"r/s": 20.0, "rkB/s": 160.0, "r_await": 9.0, "w/s": 80.0, "wkB/s": 4000.0}
+    upper = both | {"w_await": 1100.0, "aqu-sz": 88.0, "%util": 4.0} | changes
+    disk = both | {"w_await": 5.0, "aqu-sz": 0.6, "%util": 4.0} | {"r/s": upper["r/s"]}
+    finding = only(report_of(iostat([{"dm-3": upper, "sda": disk}] * 5, step=600), rules=[RULE]))
+    assert ("buffered writes that are flushed in floods wait there" in finding.summary) is is_told
+    assert ("vm.dirty_background_bytes" in finding.remedy[0]) is is_told
+    assert ("dmsetup table /dev/dm-3" in finding.confirm) is True
+
+
+@pytest.mark.parametrize(
     ("size", "reads", "is_told"),
     [(46.0, 25.5, True), (46.0, 60.0, False), (52.0, 24.0, False)],
     ids=["a few more reads", "more than twice the reads", "other writes"],

@@ -24,6 +24,15 @@ def test_one_reader(run):
     assert numbers["ceiling"] == pytest.approx(125)
 
 
+@pytest.mark.parametrize("reads", [0, 16])
+def test_the_requests_in_flight_while_busy_are_those_in_flight_over_the_busy_share(run, reads):
+    """A few reads, which are left out of the rate, are in flight and keep the device busy as well."""
+    row = load(341, 2.78, size=8, reads=0, util=95.4) | {"r/s": reads, "rkB/s": 4 * reads, "r_await": 2.4}
+    (finding,) = found(run(iostat([{"sda": row | {"aqu-sz": 0.99}}] * 8)))
+    told = finding.evidence[0].values
+    assert told["depth"] / told["util"] * 100 == pytest.approx(told["at_once"], rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("iowait", "idle", "util", "severity"),
     [

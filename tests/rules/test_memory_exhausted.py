@@ -163,3 +163,8 @@ def test_the_share_of_swap_is_known_where_used_and_free_are(report_of, used, fre
     assert (said in finding.summary if finding else None) == (True if said else None)
     if said == "swap is full":
         assert "100.00 % of swap" in finding.evidence[0].text
+
+
+def test_used_memory_without_a_share_does_not_say_how_much_there_is(report_of):
+    text = capture([GONE] * 2, [FULL] * 2, load=[1, 210]).replace("%memused ", "").replace(" 99.00 ", " ")
+    assert "MB are free or page cache and swap is full" in only(report_of(text, rules=[RULE])).summary

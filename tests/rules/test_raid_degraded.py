@@ -154,3 +154,44 @@ def test_a_controller_s_volume_that_is_offline_has_failed(report_of):
     (finding,) = findings(report_of(iostat([{"sda": IDLE, "sdb": IDLE}] * 3), listing, rules=[RULE]))
     assert finding.severity == "critical"
     assert "rebuild" not in " ".join(finding.remedy)
+
+
+def moves(read, written):
+    return {
+        "r/s": read / 50,
+        "rkB/s": read,
+        "w/s": written / 100,
+        "wkB/s": written,
+        "aqu-sz": 0.1,
+        "%util": 40.0,
+    }
+
+
+ONE_LEG = {"md0": moves(2, 2), "md2": moves(5219, 1135), "sda": moves(5221, 1138)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_told"),
+    [
+        ({}, True),
+        ({"sdb": moves(0, 0)}, True),
+        ({"sdb": moves(0, 1138)}, False),
+        ({"sda": moves(5221, 569), "sdb": moves(0, 569)}, False),
+        ({"sda": moves(5221, 1300)}, False),
+        ({"md2": moves(5219, 0), "sda": moves(5221, 2)}, False),
+        ({"md0": {}, "md2": {}, "dm-0": moves(5221, 1138)}, False),
+    ],
+    ids=["one disk", "an idle disk", "a mirror", "a stripe", "other writes", "nothing written", "no array"],
+)
+def test_arrays_that_write_to_one_disk_alone_have_one_leg(report_of, changed, is_told):
+    found = findings(report_of(iostat([ONE_LEG | changed] * 3), rules=[RULE]))
+    assert [finding.severity for finding in found] == ["info"] * is_told
+    for finding in found:
+        assert finding.devices == ("md0", "md2", "sda")
+        assert finding.confirm == ("cat /proc/mdstat",)
+        assert finding.evidence[0].values["write"] == pytest.approx(1138)
+
+
+def test_an_array_whose_members_are_known_is_not_guessed_at(report_of):
+    (found,) = report_of(iostat([ONE_LEG] * 3), mdstat("[4/4] [UUUU]"), rules=[RULE]).outcomes
+    assert found.status == "clear"

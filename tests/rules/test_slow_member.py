@@ -234,6 +234,40 @@ def test_two_that_stall_together_are_one_finding(report_of):
     assert report.findings[0].rule == RULE
 
 
+def test_slow_disks_are_told_against_exactly_the_disks_that_are_named(report_of):
+    """The slowest is slow beside the second, too, which is no measure of how long others take."""
+    sample = {"sda": sibling(39000), "sdb": sibling(1660, 2.8)}
+    sample |= {"sdc": sibling(6.3, 3.8), "sdd": sibling(4.5, 4)}
+    (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))
+    assert finding.devices == ("sda", "sdb")
+    assert "against 5.38 ms (4.50 ms to 6.30 ms) on sdc, sdd at a similar rate" in finding.summary
+    mean = (3.8 * 6.3 + 4 * 4.5) / 7.8
+    (other,) = (item for item in finding.evidence if "as well" in item.text)
+    assert other.values["ratio"] == pytest.approx(1660 / mean)
+
+
+def batch(wait, rate=12.0):
+    """Buffered writes that come in batches: a long line for a short while."""
+    row = {"w/s": rate, "wkB/s": rate * 430, "w_await": wait}
+    return {**row, "aqu-sz": rate * wait / 1000, "%util": 0.7 * rate}
+
+
+@pytest.mark.parametrize(
+    ("waits", "told"),
+    [
+        ((60, 70, 74, 90, 130, 180, 240), ()),
+        ((60, 70, 74, 75, 78, 80, 600), ("sdg",)),
+        ((60, 70, 74, 75, 78, 580, 600), ("sdg", "sdf")),
+        ((60, 600), ("sdb",)),
+    ],
+    ids=["a spread", "one of seven", "two of seven", "a mirror"],
+)
+def test_the_end_of_a_spread_of_like_disks_is_no_slow_disk(report_of, waits, told):
+    sample = {f"sd{letter}": batch(wait) for letter, wait in zip("abcdefg", waits, strict=False)}
+    found = findings(report_of(iostat([sample]), rules=[RULE]))
+    assert [finding.devices for finding in found] == [told] * bool(told)
+
+
 def test_a_disk_that_is_full_with_what_its_siblings_do_beside_is_slow(report_of):
     """Its queue explains its latency, and nothing explains its queue."""
     before = {name: {**sibling(2.6, 590, 10, "w"), "%util": 18.0} for name in ("sda", "sdb", "sdc")}

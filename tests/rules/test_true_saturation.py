@@ -988,3 +988,32 @@ def test_the_one_disk_that_takes_most_of_the_load_is_said_to(report_of, rate, ot
     (finding,) = report.findings
     told = f"it serves 140 requests/s, each of {others} other disks on average at most {rate} and 28 % busy"
     assert (told in finding.summary, "not spread" in finding.summary) == (is_told, is_told)
+
+
+def streams(way, rate, size):
+    return {
+        f"{way}/s": rate,
+        f"{way}kB/s": rate * size,
+        f"{way}_await": 4.0,
+        "aqu-sz": rate / 250,
+        "%util": 80.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_told"),
+    [
+        ({"sdb": streams("r", 265, 426)}, True),
+        ({"sdb": streams("r", 120, 426), "sdc": streams("r", 180, 426), "sdd": {}}, True),
+        ({"sdb": streams("r", 200, 426)}, False),
+        ({"sdb": streams("r", 900, 426)}, False),
+        ({"sdb": streams("r", 14000, 8)}, False),
+        ({"sdb": streams("r", 265, 426), "sdc": streams("w", 60, 426)}, False),
+        ({"sdb": {}}, False),
+    ],
+    ids=["ahead of it", "two", "less than it", "far more", "small reads", "others are written", "no reads"],
+)
+def test_a_full_disk_that_takes_what_others_read_is_told_as_of_a_copy(run, beside, is_told):
+    full = streams("w", 219, 479) | {"w_await": 604.0, "aqu-sz": 132.0, "%util": 100.0}
+    (finding,) = found(run(iostat([{"sda": full} | beside])))
+    assert ("as in a copy" in finding.summary) is is_told

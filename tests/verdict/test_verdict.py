@@ -1871,6 +1871,44 @@ def test_a_disk_that_writes_at_its_own_speed_most_of_the_time_is_no_health(full,
     assert ("which may be all that its medium or its link gives" in report.headline) is (state == "open")
 
 
+WRITES_IN_BURSTS = load(40, 320, size=300, reads=0, depth=8.0, util=30.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "iowait", "is_told"),
+    [
+        ({}, 0.2, True),
+        ({}, 20.0, False),
+        ({"r/s": 12.0, "rkB/s": 48.0, "r_await": 9.0}, 0.2, False),
+        ({"%util": 90.0}, 0.2, False),
+        ({"aqu-sz": 0.6, "w_await": 15.0}, 0.2, False),
+    ],
+    ids=["a flush", "tasks wait", "reads wait with it", "it is full", "two at a time"],
+)
+def test_bursts_of_writes_that_nobody_waits_for_are_a_flush(changes, iowait, is_told):
+    cpu = {"%user": 20.0, "%iowait": iowait, "%idle": 80.0 - iowait}
+    found = report_of(iostat([{"sdb": WRITES_IN_BURSTS | changes}] * 2, cpu))
+    assert ("buffered writes that are flushed in bursts" in found.headline) is is_told
+    if is_told:
+        assert (found.verdict.state, found.verdict.severity) == ("open", "notice")
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_missing"), [("$ iostat -x 1 5\nbash: iostat: command not found\n\n", True), ("", False)]
+)
+def test_what_a_host_does_not_have_is_not_advised(seen, is_missing):
+    report = report_of(seen + "$ vmstat 2 5\n" + vmstat([{"b": 2, "wa": 80, "id": 0, "bi": 400}] * 5))
+    finding = report.findings[0]
+    said = " ".join((report.headline, report.verdict.asks, *finding.remedy, *finding.confirm))
+    assert ("iostat -x" not in said and "pidstat" not in said) is is_missing
+    assert ("cat /proc/diskstats; sleep 10" in said) is is_missing
+
+
+def test_a_missing_iostat_beside_what_another_printed_is_no_matter():
+    text = "bash: iostat: command not found\n\n" + iostat([{"sda": FULL}] * 5)
+    assert "sleep 10; date" not in report_of(text).headline
+
+
 @pytest.mark.parametrize(
     ("read", "written", "state"),
     [(45.0, 4.0, "open"), (9.0, 0.2, "healthy"), (45.0, 16.0, "healthy")],
@@ -1906,3 +1944,17 @@ def test_what_the_cpus_did_is_told_beside_disks_that_are_not_timed():
     cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n 61.00 0.00 7.00 10.00 0.00 22.00\n\n"
     text = "".join(f"{cpu}{head}sda {139 + n}.00 7924.00 200.00 7924 200\n\n" for n in range(3))
     assert "the CPUs were 68 % busy, and iowait was 10.0 %" in report_of("$ iostat -y 1\n" + text).headline
+
+
+@pytest.mark.parametrize(
+    ("latency", "model", "state"),
+    [
+        (1.25, "Samsung PM9A3", "healthy"),  # within what a mean of so few classes tells
+        (2.5, "Samsung PM9A3", "open"),
+        (2.5, "Amazon Elastic Block Store", "healthy"),  # a volume with the name of NVMe
+    ],
+)
+def test_one_write_at_a_time_on_nvme_is_held_against_what_serves_it(latency, model, state):
+    row = load(470, latency, size=40.0, reads=0, depth=470 * latency / 1000, util=60.0)
+    text = f"NAME    ROTA TYPE MODEL\nnvme0n1    0 disk {model}\n"
+    assert state_of(iostat([{"nvme0n1": row}] * 4, IDLE_CPU), text, rules=["svctm-misread"]) == state

@@ -38,10 +38,10 @@ def with_shared_intervals(captures: Iterable[Capture]) -> list[Capture]:
         elif file["tool"] != "vmstat":
             known.setdefault((file["trigger"], file["kind"]), []).append(float(np.nanmedian(seconds)))
     for number, run in open_files:
-        lengths = known.get(run, [])
-        if lengths and max(lengths) <= (1 + _SAME) * min(lengths):
+        told = known.get(run)
+        if told and max(told) <= (1 + _SAME) * min(told):
             tables = {
-                family: _with_interval(table, round(min(lengths), 2))
+                family: _with_interval(table, round(min(told), 2))
                 for family, table in captures[number].tables.each()
             }
             captures[number] = replace(captures[number], tables=Tables(tables))

@@ -73,9 +73,10 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     if needed.requests and (one := _one_direction(samples)):
         return f"the capture lacks {one} of it"
     requests = float(np.nansum(events_per_sample(samples)))
-    if requests < needed.requests:
-        return f"too few requests: it completed {requests:.0f}; at least {needed.requests} are needed"
     lengths = samples.floats("interval_s")
+    if requests < needed.requests:
+        least = "at least " * bool(np.isnan(lengths).any())
+        return f"too few requests: it completed {least}{requests:.0f}; at least {needed.requests} are needed"
     length = float(np.nanmean(lengths)) if np.isfinite(lengths).any() else 0.0
     if length > needed.longest_s:
         return f"samples of {length:.0f} s average away what lasts for seconds"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from iodiag.analysis.array.array_commands import layer_commands
 from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.host.disk_health import volumes
+from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
@@ -29,6 +30,7 @@ _OF_HARDWARE = re.compile(
     r"spinning disks|disks of your own"
 )
 _NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*|dev(1|2|7|11)-\d+")  # sar's names by number
+_MAPPED = re.compile(r"dev(9|25[2-4])-\d+")  # or virtio, which has no SMART data either
 _LOOP = re.compile(r"loop\d+.*|dev7-\d+")
 _BPF = re.compile(r"\b(?:biolatency|biosnoop|bpftrace)\b")
 _BPF_SINCE = (4, 1)  # bcc, INSTALL.md
@@ -94,6 +96,9 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
     remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
     known = [_for_kernel(command, view.kernel) for command in finding.confirm]
+    if lacks_iostat(view):
+        known = [without_iostat(command) for command in known]
+        remedy = [without_iostat(text, "two snapshots of /proc/diskstats") for text in remedy]
     confirm = [text for command in known for text in _commands(command, view, devices)]
     is_cut = len(remedy) < len(finding.remedy) or not set(known) <= set(confirm)
     # what the capture holds needs no second look, unless nothing else is left
@@ -153,9 +158,8 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
         targets = [_device(view, named[1])] if named else devices
         for layer in _stack_of(view, targets[0]):
             yield from layer_commands(layer, _path(layer))
-        disks = [
-            d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d) and _suits(command, d)
-        ]
+        lowest = [d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d)]
+        disks = [d for d in lowest if _suits(command, d) and not _MAPPED.fullmatch(d.name)]
         of_controllers = {volume.device for volume in volumes(view)}
         for disk in disks[:MOST_DISKS]:
             if disk.name in of_controllers and command.startswith("smartctl") and " -d " not in command:

@@ -243,7 +243,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if latency > CALM * usual:
         return "slow" if _holds_back(state) else "not shown"
     # flash serves one or two at once without a queue: so slow they bound whoever asks for one after another
-    is_beyond |= is_parallel and latency > usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    is_beyond |= (
+        is_parallel and latency > LONE * usual and state.util >= USED_UTIL and state.at_once < WAITING_DEPTH
+    )
     if is_beyond:
         return "slow"
     if math.isnan(state.util):

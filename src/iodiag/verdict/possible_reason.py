@@ -7,6 +7,7 @@ import math
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
+from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
 from iodiag.analysis.load.queueing import kept_up_ms
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
@@ -22,7 +23,7 @@ from iodiag.analysis.states.states import State
 from iodiag.analysis.view.device_traits import is_spread
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.units import KB_PER_MB
-from iodiag.verdict.health import is_late_on_any_class
+from iodiag.verdict.health import USED_UTIL, is_late_on_any_class, somebody_waits
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
@@ -62,6 +63,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
         text = ": buffered writes that are flushed ({merges:.0f} merged into each); it was idle {idle:.0f} %"
         text += " of the time"
+    elif _is_flushed_in_bursts(view, state):
+        text = _IN_BURSTS
     elif beside := neighbour_clause(view, series, state):
         return f": {beside}"
     elif (state.util >= NEVER_IDLE and state.size_kb >= LARGE_KB) or _is_at_speed(series, state):
@@ -86,6 +89,26 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     ):  # it was busy for as long as they wait at the least
         text = text.replace("idle {idle", "idle at most {idle")
     return say(text, values)
+
+
+def _is_flushed_in_bursts(view: View, state: State) -> bool:
+    """Whether a device gets writes alone, many at once and seldom, for which nobody is seen to wait.
+
+    By its counter or by rate times latency: a burst across the end of a sample is in one of them.
+    """
+    at_once = max(state.depth, state.held) / state.util if 0 < state.util < USED_UTIL else 0.0
+    is_unasked = state.kind == "writes" and state.mean("reads_per_s") == 0
+    is_unasked &= not (is_wait_unknown(view, state.rows) or somebody_waits(view))
+    return is_unasked and at_once >= LEAST_BURST and does_nobody_wait(view, state.rows)
+
+
+_IN_BURSTS = (
+    ": buffered writes that are flushed in bursts, for which no task is seen to wait; it was idle {idle:.0f} "
+    "% of the time, and a read or an fsync that falls into one waits as long"
+)
+
+LEAST_BURST = 16.0
+"""Writes in flight while busy that no few tasks wait for, each for its own."""
 
 
 def _seeks(series: DeviceSeries, state: State, each_ms: float) -> bool:

@@ -15,9 +15,6 @@ from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
 
-SNAPSHOTS = "date +%s; cat /proc/diskstats; sleep 10; date +%s; cat /proc/diskstats"
-"""Two snapshots with the times that make rates of them."""
-
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
 from iodiag.analysis.host.measured_latencies import measured_latencies
+from iodiag.analysis.host.missing_tools import SNAPSHOTS, lacks_iostat, without_iostat
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
@@ -73,7 +75,6 @@ from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
-    SNAPSHOTS,
     between_reports,
     busier_since_boot,
     hours_since_boot,
@@ -132,6 +133,8 @@ def verdict(
     is lost.
     """
     state, text = _state_and_sentence(findings, views)
+    if any(map(lacks_iostat, views)):
+        state, text = replace(state, asks=without_iostat(state.asks)), without_iostat(text)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
     rows = sum(ledger.read for ledger in counts)

@@ -145,18 +145,19 @@ def test_requests_are_counted_over_the_interval():
     assert state.error == pytest.approx(1 / math.sqrt(160 * 120))
 
 
-def test_an_unknown_interval_counts_a_second_at_least():
+@pytest.mark.parametrize(("reads", "writes", "seconds"), [("0.37", "97.31", 8.17), ("0.00", "97.00", 1)])
+def test_an_unknown_interval_counts_the_least_that_its_rates_allow(reads, writes, seconds):
     text = (
         "Device: rrqm/s wrqm/s  r/s   w/s  rkB/s  wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
-        "sda       0.00   0.00 0.37 97.31   4.11 811.77    16.71     0.88  8.97    1.00    9.00  8.91 87.00\n"
+        f"sda 0.00 0.00 {reads} {writes} 4.11 811.77 16.71 0.88 8.97 1.00 9.00 8.91 87.00\n"
     )
     view = view_of(text)
     (state,) = states(view.series("sda"))
     assert math.isnan(state.seconds)
-    assert state.requests == pytest.approx(97.68)
+    assert state.requests == pytest.approx(seconds * (float(reads) + float(writes)))
     (summary,) = state_summaries(view)
     assert summary.seconds is None
-    assert summary.text.startswith("97.31 writes/s"), "the only sample needs no count"
+    assert summary.text.startswith(f"{float(writes):g} writes/s"), "the only sample needs no count"
 
 
 def test_no_request_has_no_error_bound():

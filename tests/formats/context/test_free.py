@@ -22,6 +22,18 @@ HEAD = "              total        used        free      shared  buff/cache   av
             },
         ),
         (
+            HEAD + "Mem:    8192000000  1228800000   409600000    12288000  6553600000  6144000000\n"
+            "Swap:   2048000000           0  2048000000\n",
+            {
+                "available_pct": 75,
+                "swap_used_pct": 0,
+                "memory_kb": 8000000,
+                "available_kb": 6000000,
+                "swap_kb": 2000000,
+                "swap_used_kb": 0,
+            },
+        ),
+        (
             HEAD + "Mem:             400         291         158           0          17         100\n"
             "Swap:           4000         400        3600\n",
             {"available_pct": 25, "swap_used_pct": 10},

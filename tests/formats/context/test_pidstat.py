@@ -248,3 +248,22 @@ def test_each_sample_is_kept_with_its_sums_and_its_clock_over_midnight_and_witho
     assert table["time"].isna().all()
     assert list(table.loc[table["process"] == "cron", "write_kb_per_s"].fillna(-1)) == [12, -1]
     assert list(table["line"]) == [2, 7, 8, 11, 2, 6, 7]
+
+
+def test_all_tables_in_one_with_scheduling_are_no_listing_of_ps():
+    """`pidstat -p ALL -rudvwsRU --human -h`, as sosreports have it."""
+    header = (
+        "# Time USER PID %usr %system %guest %wait %CPU CPU minflt/s majflt/s VSZ RSS %MEM StkSize StkRef "
+        "kB_rd/s kB_wr/s kB_ccwr/s iodelay cswch/s nvcswch/s threads fd-nr prio policy Command"
+    )
+    rows = [
+        "12:00:01 root 2 0.0% 0.0% 0.0% 0.0% 0.0% 0 0.00 0.00 0.0k 0.0k 0.0% 0.0k 0.0k "
+        "0.0B 0.0B 0.0B 0 0.00 0.00 1 0 0 NORMAL kthreadd",
+        "12:00:01 mysql 2871 1.5% 0.5% 0.0% 0.1% 2.0% 1 12.00 0.20 1.4G 169.1M 2.1% 132.0k 28.0k "
+        "16.0k 2.0M 0.0B 41 80.00 3.00 38 99 0 NORMAL mysqld --basedir=/usr",
+    ]
+    text = "\n".join((header, *rows)) + "\n"
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    assert not capture.notes
+    (most,) = [fact.values for fact in capture.evidence if fact.values.get("process") == "mysqld"]
+    assert (most["read_kb_per_s"], most["write_kb_per_s"]) == (16, 2048)

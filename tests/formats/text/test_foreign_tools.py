@@ -206,7 +206,14 @@ config:
           mirror-0  ONLINE       0     0     0
             da1     ONLINE       0     0     2
 """
-PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.0  0.1 168140 11620 ?        Ss   10:00   0:01 init\n"  # noqa: E501
+PS = "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         1     0  0 10:00 ?        00:00:01 init\n"  # noqa: E501
+
+NET_DEV = """\
+Inter-|   Receive                            |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls
+    lo: 46296962   55721    0    0    0     0          0         0 46296962   55721    0    0    0     0
+  eth0: 10390762  258559    0    0    0     0          0         0 16149575  158559    0    0    0     0
+"""
 
 
 @pytest.mark.parametrize(
@@ -216,8 +223,9 @@ PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n
         (LISTED, "zpool list: it is"),
         (POOL, "zpool status: it is"),
         (PS, "ps: it is"),
+        (NET_DEV, "/proc/net/dev: it is"),
     ],
-    ids=["iostat", "list", "status", "ps"],
+    ids=["iostat", "list", "status", "ps", "net"],
 )
 @pytest.mark.parametrize("is_first", [True, False])
 def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, says, is_first):

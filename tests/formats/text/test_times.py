@@ -736,3 +736,22 @@ def test_a_row_whose_own_time_is_damaged_is_said():
     assert not notes_on(header + "".join(rows))
     rows[2] = rows[2].replace("12:00:02", "12:00:")
     assert [line for line, _ in notes_on(header + "".join(rows))] == [4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "length"),
+    [
+        ("sda 4.23 28.83 26.43 3460 3172\nsdb 0.42 0.00 5.87 0 704\n", 120),
+        ("sda 4.23 28.83 26.43 3460 3172\nsdb 0.42 0.00 5.87 0 352\n", None),
+        ("sda 4.23 0.28 0.43 34 52\n", None),
+        ("sda 4.00 8.00 1.00 8 1\n", None),
+    ],
+    ids=["they agree", "they disagree", "rounding hides it", "a few kB"],
+)
+def test_totals_beside_rates_tell_how_long_each_report_lasted(rows, length):
+    head = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    boot = "sda 14.51 137.26 60.82 101565107 45004104\nsdb 123.05 8035.58 135.54 5946055216 100293749\n"
+    disk = reading(head + boot + "\n" + head + rows + "\n" + head + rows).disk
+    lengths = disk.loc[~disk["since_boot"].astype(bool), "interval_s"]
+    assert lengths.isna().all() if length is None else (lengths == length).all()
+    assert disk["interval_s"].isna()[:2].all()

@@ -8,8 +8,9 @@ and so are two that stall together while a third does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,6 +39,8 @@ _ALONE = 1.5
 it has no queue to excuse it."""
 _TWIN, _TWIN_SIZE = 3.0, 1.25
 """Times as long a write takes on one of two disks that are written alike, as the two of a mirror are."""
+_MANY = 3
+"""Disks beside it whose middle one is none that is quick or slow by itself."""
 _SIGMAS = 2.0
 _FULL, _CALM = 0.95, 0.1
 """Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
@@ -52,24 +55,47 @@ _LASTING, _FEW_SAMPLES = 0.5, 5
 
 @dataclass(frozen=True)
 class SlowSibling:
-    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
-
-    `fast_ms` is the mean of all their requests. `least_ratio` is the end of the ratio's interval, by the
-    requests counted, that says least.
-    """
+    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then."""
 
     slow: DeviceSeries
     fast: tuple[DeviceSeries, ...] = field(repr=False)
     rows: Table = field(repr=False)
     fast_rows: tuple[Table, ...] = field(repr=False)
-    latency_ms: float
-    fast_ms: float
-    least_ratio: float
+
+    @cached_property
+    def latency_ms(self) -> float:
+        """The mean latency of its requests."""
+        return mean_ms(self.rows)
+
+    @cached_property
+    def fast_ms(self) -> float:
+        """The mean latency of all requests of the fast disks."""
+        return mean_ms(stacked(self.fast_rows))
 
     @property
     def ratio(self) -> float:
         """How many times as long its requests take."""
         return self.latency_ms / self.fast_ms
+
+    @cached_property
+    def least_ratio(self) -> float:
+        """The end of the ratio's interval, by the requests counted, that says least.
+
+        Of means of few requests of one kind the logarithm of their ratio errs by √(1/n + 1/m).
+        """
+        own, *others = (
+            max(float(np.nansum(events_per_sample(part))), 1.0) for part in (self.rows, *self.fast_rows)
+        )
+        return self.ratio * math.exp(-_SIGMAS * math.sqrt(1 / own + 1 / sum(others)))
+
+    def beside_others(self, slow: Collection[str]) -> SlowSibling:
+        """The same against the fast disks that are not among the `slow` ones."""
+        fast = [number for number, series in enumerate(self.fast) if series.name not in slow]
+        return replace(
+            self,
+            fast=tuple(self.fast[number] for number in fast),
+            fast_rows=tuple(self.fast_rows[number] for number in fast),
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +150,7 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
 def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) -> SlowSibling | None:
     """The disk against all others, sample by sample."""
     is_slow = np.zeros(len(reports), dtype=np.bool_)
+    stands_out = _stands_out(disk, others)
     fast: list[tuple[_Disk, Mask]] = []
     for other in others:
         like = _are_like(disk, other, _LIKE_RATE)
@@ -131,7 +158,7 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
         is_later = disk.latency >= other.latency + _FELT_MS
         is_odd = is_far & is_later & (_are_like(disk, other, _EQUAL_RATE) | _is_slow_alone(disk, other))
         if class_of(disk.series) == class_of(other.series):
-            is_odd |= _is_slow_twin(disk, other)
+            is_odd |= _is_slow_twin(disk, other) & stands_out
             is_odd |= is_far & is_later & (class_of(disk.series) == "solid")
         is_odd &= ~_is_in_line(disk, other)
         # as quick as its sibling as often: which of them was slow is chance
@@ -197,6 +224,20 @@ def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:
     return np.asarray(alike & is_written & no_more & is_slow)
 
 
+def _stands_out(disk: _Disk, others: Sequence[_Disk]) -> Mask:
+    """Where its writes take _TWIN times those of the middle one of the disks like it; true beside few.
+
+    Of many that take now one time, now another, the slowest ends a spread: the quickest tells nothing of it.
+    """
+    waits = np.array([np.where(_are_like(disk, o, _LIKE_RATE), o.write_ms, np.nan) for o in others])
+    count = np.isfinite(waits).sum(axis=0)
+    # unknown ones sort behind all others
+    middle = np.take_along_axis(np.sort(waits, axis=0), np.minimum(count // 2, len(waits) - 1)[None], axis=0)[
+        0
+    ]
+    return np.asarray((count < _MANY) | (disk.write_ms >= _TWIN * middle))
+
+
 def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:
     """Where both serve requests at like rates, of like size and mostly in one direction."""
     served = (one.rate > 0) & (other.rate > 0) & (one.latency > 0) & (other.latency > 0)
@@ -210,19 +251,7 @@ def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:
 def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_slow: Mask) -> SlowSibling:
     rows = disk.part[np.isin(report_keys(disk.part), reports[is_slow])]
     fast_rows = [other.part[np.isin(report_keys(other.part), reports[mask])] for other, mask in fast]
-    own, others = mean_ms(rows), mean_ms(stacked(fast_rows))
-    counts = [max(float(np.nansum(events_per_sample(part))), 1.0) for part in (rows, *fast_rows)]
-    # means of few requests of one kind: the logarithm of their ratio errs by √(1/n + 1/m)
-    error = _SIGMAS * math.sqrt(1 / counts[0] + 1 / sum(counts[1:]))
-    return SlowSibling(
-        disk.series,
-        tuple(other.series for other, _ in fast),
-        rows,
-        tuple(fast_rows),
-        own,
-        others,
-        own / others * math.exp(-error),
-    )
+    return SlowSibling(disk.series, tuple(other.series for other, _ in fast), rows, tuple(fast_rows))
 
 
 def mean_ms(rows: Table) -> float:

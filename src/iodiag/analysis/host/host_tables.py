@@ -10,7 +10,7 @@ from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import Keys, first_row_per_report, report_keys
 from iodiag.analysis.measure import quantiles, weighted
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import REPORTS, DeviceSeries, View
 from iodiag.model.report import HostTable
 from iodiag.table.table import Floats
 
@@ -66,7 +66,7 @@ def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
     """Sums over the disks in each report; busy shares of several are no sum, and a mean hides a full disk."""
     if not leaves:
         return
-    keys = np.unique(np.concatenate([report_keys(first_row_per_report(series)) for series in leaves]))
+    keys = _whole([report_keys(first_row_per_report(series)) for series in leaves])
     extents = {}
     for column in _SUMS:
         if (extent := quantiles.extent(_summed(leaves, column, keys))) is not None:
@@ -77,6 +77,16 @@ def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
         yield HostTable("totals", view.host, len(keys), extents, devices=names, is_average=is_average)
 
 
+def _whole(shown: Sequence[Keys]) -> Keys:
+    """The reports that show any disk, without a last one that is cut: all before it show what it lacks."""
+    keys, disks = np.unique(np.concatenate(shown), return_counts=True)
+    _, first, reports = np.unique(keys // REPORTS, return_index=True, return_counts=True)
+    last = first + reports - 1
+    is_full = disks == len(shown)
+    is_cut = ~is_full[last] & (np.add.reduceat(is_full, first) == reports - 1) & (reports > 1)
+    return np.delete(keys, last[is_cut])
+
+
 def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> Floats:
     """The sum of a column over devices in each report; NaN where none has it.
 
@@ -85,6 +95,7 @@ def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> Floats:
     total, is_known = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.bool_)
     for series in leaves:
         rows = first_row_per_report(series)
+        rows = rows[np.isin(report_keys(rows), keys)]
         data, places = rows.floats(column), np.searchsorted(keys, report_keys(rows))
         known = ~np.isnan(data)
         is_at_work = (rows.floats("ios_per_s") > 0) | (rows.floats("kb_per_s") > 0)

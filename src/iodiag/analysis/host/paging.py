@@ -113,14 +113,17 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     text = f"{{{verb}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}:kb}} {other}"
+    if stands.any():
+        values["moving"] = len(main)
+        text += " in {moving} of {shown} samples"
     if _are_equal(ways["read"], ways["written"]):
         text += ", as much of either in each sample, as where data is copied, or read to be written again"
     if np.isfinite(flat := _flat_kb(main)):
         values["flat"] = flat
         text += ", at a flat rate of {flat:kb}"
     if is_still.any():
-        others = "the other " * bool(stands.any())
-        text += f"; in {others}{{still}} of these {{shown}} samples almost nothing is read or written"
+        others = "the other {still}" if stands.any() else "{still} of these {shown} samples"
+        text += f"; in {others} almost nothing is read or written"
     # a load that ends falls as far, and leaves nobody waiting
     if stalled := int((is_still if waited is None else is_still & waited).sum()):
         values["stalled"] = stalled

@@ -23,7 +23,7 @@ from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.quantiles import low_and_high
 from iodiag.analysis.measure.time_per_kb import APART, ONE_WAY, in_flight
-from iodiag.analysis.measure.weighted import LEAST_REQUESTS
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS, seconds_or_one
 from iodiag.analysis.measure.weighted import lengths as lengths_of
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.units import HALF_DIGIT
@@ -420,9 +420,9 @@ def _over_time(samples: Table) -> Floats:
 
 @cached
 def counted(samples: Table) -> Floats:
-    """The requests of each sample, at the least: it lasts a second where its length is unknown."""
+    """The requests of each sample, at the least where its length is unknown."""
     span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
-    lasts = span if is_known.all() else np.where(is_known, span, 1.0)
+    lasts = span if is_known.all() else np.where(is_known, span, seconds_or_one(samples))
     return lasts * samples.floats("ios_per_s")
 
 

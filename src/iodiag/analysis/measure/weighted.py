@@ -38,10 +38,12 @@ def or_zero(number: float) -> float:
 
 
 def seconds_or_one(rows: Table) -> Floats:
-    """Length of each sample in seconds; 1 where it is unknown, so that a rate counts at the least once."""
+    """Length of each sample in seconds; where it is unknown the least that its rates allow, or 1."""
     seconds = rows.floats("interval_s")
     is_unknown = np.isnan(seconds)
-    return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
+    if not is_unknown.any():
+        return seconds
+    return np.where(is_unknown, np.fmax(rows.floats("least_s"), 1.0), seconds)
 
 
 def half_digit(rows: Table) -> Floats | float:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.device_traits import has_remote_name, is_card, is_spinning, names_below
+from iodiag.analysis.view.device_traits import cloud_model, has_remote_name, is_card, is_spinning, names_below
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
 
@@ -71,7 +71,7 @@ def class_of(series: DeviceSeries) -> Class:
     if is_card(series):
         return "memory card"
     if any(name.startswith("nvme") for name in names):
-        return "nvme"
+        return "network" if cloud_model(series) else "nvme"  # a provider's volume has NVMe's name alone
     # a virtual disk says of itself that it does not spin, and may stand behind a network all the same
     if has_remote_name(names):
         return "network"
@@ -143,7 +143,7 @@ def is_worth_reporting(series: DeviceSeries, before_ms: float, after_ms: float, 
 
 
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:
-    """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
+    """How many events of a rate each sample counted; one of unknown length at the least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure.known_counter_bugs import PHANTOMS, known_bug
 from iodiag.analysis.view.broken_time import of_broken_time
 from iodiag.analysis.view.inferred_topology import infer
+from iodiag.analysis.view.least_length import with_least_length
 from iodiag.analysis.view.printed_digits import with_half_digit
 from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched, without_phantoms
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
@@ -368,7 +369,7 @@ def _disk(
     if selection.devices:
         wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
         disk = disk[disk["device"].isin(wanted)]
-    disk = _without_repeats(disk, cpu)
+    disk = with_least_length(_without_repeats(disk, cpu))
     codes, names = numbered(disk["device"])
     # other columns need not be fetched for this
     numbers = [name for name in disk.names if _is_number(disk[name])]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.model.units import HALF_DIGIT, KB_PER_SECTOR
+from iodiag.model.units import HALF_DIGIT, KB_PER_MB, KB_PER_SECTOR
 from iodiag.table.table import Column, Floats, Table, is_repeated, numbered
 
 Columns = dict[str, Column]
@@ -97,6 +97,7 @@ def _derived(disk: Table) -> Columns:
         _totals,
         _other_rates,
         _directions,
+        _bytes_by_size,
         _merges,
         _sizes,
         _waits_per_completed,
@@ -238,6 +239,46 @@ def _directions(disk: Table) -> Columns:
             known = np.where(is_all, ios, np.where(is_none, 0.0, np.nan))
             columns[name] = _completed(disk, name, known)
     return columns
+
+
+def _bytes_by_size(disk: Table) -> Columns:
+    """kB per second by rate and size, where MB/s in hundredths round them away and the size is printed.
+
+    Only where these hundredths are what rate times size rounds to. A size of all requests is that of the one
+    direction which has any.
+    """
+    names = (*(f"{way}_request_size_kb" for way in _DIRECTIONS[:2]), "request_size_kb")
+    if not any(name in disk for name in names):
+        return {}
+    whole, reads, writes = (disk.floats(f"{name}s_per_s") for name in ("io", "read", "write"))
+    columns: Columns = {}
+    added = np.zeros(len(disk))
+    for way, rate, other in (("read", reads, writes), ("write", writes, reads)):
+        of_all = np.where(other == 0, disk.floats("request_size_kb"), np.nan)
+        size = _completed(disk, f"{way}_request_size_kb", of_all)
+        moved = disk.floats(f"{way}_kb_per_s")
+        columns[f"{way}_kb_per_s"] = _unrounded(moved, rate, size, 1)
+        added += np.nan_to_num(columns[f"{way}_kb_per_s"] - moved)
+    moved = disk.floats("kb_per_s")
+    by_size = _unrounded(moved, whole, disk.floats("request_size_kb"), 2)
+    columns["kb_per_s"] = np.where(added != 0, moved + added, by_size)
+    return columns
+
+
+def _unrounded(moved: Floats, rate: Floats, size: Floats, parts: int) -> Floats:
+    """kB per second as rate times size where that rounds to what is printed, a sum of hundredths of MB/s."""
+    exact = rate * size
+    off = np.abs(exact - moved)
+    steps = np.nan_to_num(moved) / _HUNDREDTH_MB
+    is_rounded = (moved <= LITTLE_KB_PER_S) & (np.abs(steps - np.rint(steps)) < _SAME_SIZE)
+    # digits of the rate and the size hide as much, too
+    hidden = HALF_DIGIT * (rate + size)
+    is_rounded &= (off > hidden) & (off <= parts * _HUNDREDTH_MB / 2 + hidden)
+    return np.where(is_rounded, exact, moved)
+
+
+_HUNDREDTH_MB = KB_PER_MB / 100
+"""The last place of MB/s, in kB/s."""
 
 
 def _merges(disk: Table) -> Columns:

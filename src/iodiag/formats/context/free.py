@@ -1,7 +1,7 @@
 """free(1) of procps: memory and swap in use.
 
-free does not print its unit: only sizes with a suffix (`-h`), or too large for anything but the
-default of kB, are kept as sizes; the shares need no unit.
+free does not print its unit: only sizes with a suffix (`-h`), in bytes (`-b`: all are whole pages), or too
+large for anything but the default of kB, are kept as sizes; the shares need no unit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 _HEADER = r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$"
 _ROW = r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$"
 _CELL = r"\d[\d.,]{0,18}[KMGTPBE]?i?"
+_PAGE = 4096
 _LEAST_KB = 65_536.0
 """No Linux that runs iostat has less memory: a smaller total was printed in MB or GB."""
 
@@ -32,8 +33,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         own.append(line)
     if "Mem" not in rows:
         return None
-    memory = dict(zip(words, _sizes(rows["Mem"]), strict=False))
-    swap = dict(zip(words, _sizes(rows.get("Swap", [])), strict=False))
+    is_bytes = all(cell.isdigit() and int(cell) % _PAGE == 0 for cell in rows["Mem"])
+    unit = "B" if is_bytes else "K"
+    memory = dict(zip(words, _sizes(rows["Mem"], unit), strict=False))
+    swap = dict(zip(words, _sizes(rows.get("Swap", []), unit), strict=False))
     unit_known = rows["Mem"][0][-1].isalpha() or memory.get("total", 0.0) >= _LEAST_KB
     values: Values = {
         "available_pct": _share(memory.get("available"), memory.get("total")),
@@ -52,8 +55,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     return ContextBlock(len(own), facts=(fact("free", text, values, source, own),), layout="free")
 
 
-def _sizes(cells: Sequence[str]) -> list[float]:
-    return [size if (size := size_kb(cell.rstrip("i"), "K")) is not None else float("nan") for cell in cells]
+def _sizes(cells: Sequence[str], unit: str) -> list[float]:
+    return [size if (size := size_kb(cell.rstrip("i"), unit)) is not None else float("nan") for cell in cells]
 
 
 def _share(part: float | None, whole: float | None) -> float | None:

@@ -40,6 +40,7 @@ _ROW = rf"{_LEAD}(?P<rest>\S.*)"
 _COLUMNS = {"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "%CPU": "cpu_pct"}
 """The columns of the table of processes by the words of a header."""
 
+_WORDS = ("USER", "policy", "Command")
 _NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
 
@@ -212,8 +213,7 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     cells = match["rest"].split(None, header.width) if match else []
     if match is None or len(cells) <= header.width:
         return False
-    is_named = "USER" in header.places
-    if not all(re.fullmatch(_NUMBER, cell) for cell in cells[is_named : header.width]):
+    if not all(re.fullmatch(_NUMBER, cells[at]) for word, at in header.places.items() if word not in _WORDS):
         return False
     pid = cells[header.places.get("PID", header.places.get("TGID", 0))]
     is_average = not match["lead"][0].isdigit()

@@ -18,14 +18,14 @@ _STATES = ("STAT", "STATE", "S")
 _COMMANDS = ("COMMAND", "CMD")
 _AUX = ["USER", "PID", "%CPU", "%MEM", "VSZ", "RSS", "TTY", "STAT", "START", "TIME", "COMMAND"]
 _WAITING = ["S", "PID", "WCHAN", "CMD"]
-_STATE = r"[RSDTtXZWIK][<NLslWE+]{0,6}"
+_STATE = re.compile("[RSDTtXZWIK][<NLslWE+]{0,6}")
 _HEADER = (
     r"^\s*+(?=(?:.*\s)?PID\s)(?=(?:.*\s)?(?:STAT|STATE|S)\s)(?=.*(?:STAT|WCHAN|TTY|CMD))"
     r"(?:[A-Z%]{1,12}\s++){2,30}(?:COMMAND|CMD)\s*+$"
 )
 _AUX_ROW = (
     r"^\s{0,8}\S{1,32}\s+\d{1,8}\s+\d{1,4}\.\d\s+\d{1,3}\.\d\s+\d{1,12}\s+\d{1,12}\s+"
-    rf"(?:\?|-|pts/\d{{1,6}}|tty\w{{1,6}}|console)\s+{_STATE}\s+\S{{4,8}}\s+\d{{1,8}}:\d\d\s+\S"
+    rf"(?:\?|-|pts/\d{{1,6}}|tty\w{{1,6}}|console)\s+{_STATE.pattern}\s+\S{{4,8}}\s+\d{{1,8}}:\d\d\s+\S"
 )
 _WAITING_ROW = r"^\s{0,8}D[<NLslW+]{0,4}\s+\d{1,8}\s+(?:-|[a-z_][\w.]{3,31})\s+[\[/\w(-]"
 
@@ -62,7 +62,7 @@ def _row(header: Sequence[str], line: Line) -> tuple[str, Sleeper] | None:
     cells = dict(zip(header, line.text.split(None, len(header) - 1), strict=False))
     state = next((cells[word] for word in _STATES if word in cells), "")
     command = next((cells[word] for word in _COMMANDS if word in cells), "")
-    if not command or not cells["PID"].isdigit() or not re.fullmatch(_STATE, state):
+    if not command or not cells["PID"].isdigit() or not _STATE.fullmatch(state):
         return None
     wchan = cells.get("WCHAN", "-")
     owner = cells.get("USER", cells.get("UID"))

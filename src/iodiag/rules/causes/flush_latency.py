@@ -31,6 +31,7 @@ from iodiag.analysis.load.stalls import Stall, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.device_traits import is_spinning
@@ -186,11 +187,23 @@ def _finding(group: tuple[Slow, ...]) -> Finding:
         severity=worst.severity,
         confidence=worst.confidence,
         **device_fields(worst.rows, *(found.series.name for found in group)),
-        summary=say(text + ".", values),
-        evidence=tuple(item for found in group[:6] for item in _of(found)),
+        summary=say(text, values) + "".join(f"; {item.text}" for item in _later(worst)) + ".",
+        evidence=tuple(item for found in group[:6] for item in (*_of(found), *_later(found))),
         refutes=("fio with --fdatasync=1 on this device that is quicker",),
         cannot_know=("percentiles, and whether anybody waits: a background writer flushes just the same",),
     )
+
+
+def _later(found: Slow) -> Iterator[Evidence]:
+    """What waits for longer than a flush meanwhile: requests of a direction, in line with them or not."""
+    asked = [way for way in DIRECTIONS if weighted.mean(found.rows, f"{way}s_per_s") > 0]
+    waits = {way: weighted.or_zero(weighted.mean(found.rows, f"{way}_await_ms")) for way in asked}
+    way = max(waits, key=lambda way: waits[way], default="")
+    if way and waits[way] > found.wait:
+        values: Values = {"device": found.series.name, "way": f"{way}s", "latency": waits[way]}
+        yield cite(
+            found.rows, "{way} of {device} take {latency:ms} meanwhile", values, worst=f"{way}_await_ms"
+        )
 
 
 def _of(found: Slow) -> Iterator[Evidence]:

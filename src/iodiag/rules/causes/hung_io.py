@@ -24,10 +24,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import HAS_TIME_PCT, blocked, pressure
+from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -53,6 +53,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif found and _is_doubtful(view, series):
             reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
             yield RULE.undetermined(reason, series.name)
+        elif found and (in_line := _waits_in_line(view, series, found)):
+            yield RULE.undetermined(in_line, series.name)
         elif found:
             yield _finding(view, series, found, limits)
         elif stalls:
@@ -87,6 +89,31 @@ def _why_open(series: DeviceSeries, stalls: Sequence[Stall], limits: Limits) -> 
 def _is_doubtful(view: View, series: DeviceSeries) -> bool:
     """Whether it never answered, and this kernel's counts of what is in flight went wrong elsewhere."""
     return not answers(series) and view.left_out is not None and len(view.left_out) > 0
+
+
+def _waits_in_line(view: View, series: DeviceSeries, stalls: Sequence[Stall]) -> str:
+    """That a layer holds no more than a full disk completes in the time of the stall; empty where it does.
+
+    Its disks are known, or any disk shown: it may be a flush of the cache that waits for all of them.
+    """
+    (stall, *others), known = stalls, {one.name for one in view.topology.below(series.name)}
+    disks, is_over = disks_of(view), others or stall.release is not None
+    if is_over or not _is_layer(view, series) or not _is_timed(stall.rows):
+        return ""
+    if any(_is_stuck_too(disk, stall) for disk in disks):
+        return ""  # it may wait for that one
+    for disk in disks:
+        own = disk.samples[same_reports(disk.samples, stall.rows)]
+        if not len(own) or (known and disk.name not in known):
+            continue
+        values: Values = {"disk": disk.name, "rate": weighted.mean(own, "ios_per_s")}
+        values["depth"] = float(np.nanmax(stall.rows.floats("depth")))
+        is_full = bool((own.floats("util") >= NEVER_IDLE).all()) and float(values["rate"]) > 0
+        # a burst begins and ends within samples
+        if is_full and 2 * float(values["depth"]) >= stall.seconds * float(values["rate"]):
+            text = "it completed nothing with {depth:.0f} in flight, while {disk} is full and completes "
+            return say(text + "{rate:.0f} requests/s: they may wait in line for it, as a flush does", values)
+    return ""
 
 
 def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> bool:

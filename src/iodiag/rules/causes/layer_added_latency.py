@@ -136,7 +136,7 @@ def _height(layer: Layer) -> tuple[int, bool, float]:
 
 def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     values = _values(layer)
-    held = _held(layer, limits)
+    held, floods = _held(layer, limits), list(_floods(layer, limits))
     values |= held[1] if held else {}
     is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
     return RULE.finding(
@@ -144,10 +144,12 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
         confidence="high" if is_sure else "medium",
         peers=tuple(series.name for series in layer.below),
         **device_fields(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
-        summary=say(_SUMMARY + (_HELD if held else ""), values),
+        summary=say(_SUMMARY + (_HELD if held else ""), values)
+        + "".join(f" {item.text[0].upper()}{item.text[1:]}." for item in floods),
         evidence=(
             *_evidence(layer, values),
             *((cite(held[0], _AT_RATE, values, worst="kb_per_s"),) if held else ()),
+            *floods,
         ),
         refutes=(
             *(() if held else (_LIMIT_BELOW,)),
@@ -158,8 +160,8 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
             ),
         ),
         cannot_know=("what the layer does meanwhile: its own status and the stacks of its threads tell",),
-        remedy=(*(_OF_LIMITS if held else ()), *_remedy(layer.upper)),
-        confirm=(*(_LIMITS_SET if held else ()), *_confirm(layer)),
+        remedy=_OF_FLOODS if floods else (*(_OF_LIMITS if held else ()), *_remedy(layer.upper)),
+        confirm=(*(_DIRTY if floods else _LIMITS_SET if held else ()), *_confirm(layer)),
     )
 
 
@@ -183,6 +185,26 @@ def _held(layer: Layer, limits: Limits) -> tuple[Table, Values] | None:
     values: Values = {"mib": middle / KB_PER_MB, "on_it": len(on_it), "moving": len(rows)}
     return (on_it, values) if is_number or varies else None
 
+
+def _floods(layer: Layer, limits: Limits) -> Iterator[Evidence]:
+    """That writes alone wait, more at once than a queue takes; what a layer adds, its reads show as well."""
+    rows, held = layer.rows, _held_while_busy(layer)
+    reads, writes = (weighted.mean(rows, f"{way}_await_ms") for way in ("read", "write"))
+    is_prompt = weighted.mean(rows, "reads_per_s") > 0 and limits.prompt * reads <= writes
+    if layer.upper.name.startswith("dm-") and is_prompt and held >= limits.floods:
+        text = (
+            "its reads take {reads:ms}, its writes {writes:ms}, and {held:.0f} requests are in flight while "
+        )
+        text += "it is busy: buffered writes that are flushed in floods wait there"
+        yield cite(rows, text, {"reads": reads, "writes": writes, "held": held}, worst="write_await_ms")
+
+
+_OF_FLOODS = (
+    "Let less pile up between flushes: lower vm.dirty_background_bytes and vm.dirty_bytes, and give bulk "
+    "writers less weight (ionice -c 3, io.weight).",
+    "Read the device's table: a thin pool and a snapshot hold writes alone as well.",
+)
+_DIRTY = ("iotop -obP -d 1 -n 30", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
 _HELD = (
     " It moves {mib:.2f} MiB/s in {on_it} of {moving} samples over idle disks: a limit (io.max, "
@@ -343,6 +365,8 @@ RULE = Rule(
         "most_depth": Threshold(2, "requests", "depth at which a steady rate may be a limit's", "one caller"),
         "idle_below": Threshold(10, "%", "util of the disks below that then are idle", "judgement"),
         "large": Threshold(512, "kB", "size of requests that limits of bytes hold", "the usual largest ones"),
+        "prompt": Threshold(10, "x", "latency of writes over that of reads", "a layer holds both alike"),
+        "floods": Threshold(1024, "requests", "in flight while busy", "nr_requests is 1023 at the most"),
         "flat": Threshold(0.5, "%", "distance of samples that are at one rate", "what a meter keeps to"),
         "varies": Threshold(1.5, "x", "range of the sizes that shows that bytes are held", "judgement"),
         "warning_ms": Threshold(5, "ms", "added latency that somebody pays for", "a seek of a disk"),

@@ -317,12 +317,12 @@ def _finding(
     process = asker(view, level.rows, level.direction[:-1])
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    _, rate, size_kb, depth, latency_ms = level.direction_load
+    _, rate, size_kb, _, latency_ms = level.direction_load
     values: Values = {
         "device": series.name,
         "rate": rate,
         "latency": latency_ms,
-        "depth": depth,
+        "depth": level.depth,
         "util": 100 * level.util,
         "size": size_kb,
         "direction": level.direction,

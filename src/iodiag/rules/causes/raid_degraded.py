@@ -6,7 +6,8 @@ hold all data it has failed. Where nothing says so, members of a RAID4 or 5 that
 array is asked to read, with hardly a write: each page of the missing member is rebuilt from all the others.
 Where no array is described: a disk that wrote since boot and is silent in three samples and more, while
 others write in equal pairs (mirrors), one disk has no twin, and these add up to what the only md array
-writes.
+writes. That md arrays together move what one disk does, writes included, is context: they have one leg, or
+others that are not printed.
 
 Why it matters: the next failure may lose the data, and every read of the missing member costs one
 from each other member.
@@ -36,7 +37,9 @@ from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.windows import is_sustained, longest
+from iodiag.analysis.view.byte_conservation import EXACT_MANY, EXACT_ONE, LEAST_KB, MANY
 from iodiag.analysis.view.device_names import is_md
+from iodiag.analysis.view.inferred_topology import ROUNDED_KB
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -87,8 +90,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     of_controller = volumes(view)
     yield from (_judged_by_controller(volume) for volume in of_controller if volume.state)
     left = _dropped_member(view) if not redundant else None
+    alone = None if redundant or of_controller else _on_one_disk(view)
     if left is not None:
         yield _has_left(left)
+    elif alone is not None:
+        yield alone
     elif not redundant and not of_controller:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield RULE.not_applicable(reason, missing=("topology",))
@@ -307,6 +313,48 @@ def _dropped_member(view: View) -> DroppedMember | None:
         halves_kb=float(halves.mean()),
         rows=tuple(rows),
     )
+
+
+def _on_one_disk(view: View) -> Finding | None:
+    """That md arrays nobody describes move together what the disk that writes most does, writes included.
+
+    What a mirror writes appears on two disks, whichever of them it reads; what a stripe does on all.
+    """
+    arrays = [s for s in view.devices if is_md(s.name) and not (s.device and s.device.members)]
+    writes = {s.name: weighted.or_zero(weighted.mean(s.samples, "write_kb_per_s")) for s in disks_of(view)}
+    first, second, *_ = [*sorted(writes, key=lambda name: -writes[name]), "", ""]
+    disk = view.series(first)
+    if not arrays or disk is None or max(LEAST_KB, 2 * writes.get(second, 0.0)) > writes[first]:
+        return None
+    rows, *parts = side_by_side((disk, *arrays))
+    exact = EXACT_MANY if len(rows) >= MANY else EXACT_ONE
+    values: Values = {"disk": first, "arrays": ", ".join(series.name for series in arrays)}
+    for way in ("read", "write"):
+        own, *others = (part.floats(f"{way}_kb_per_s") for part in (rows, *parts))
+        asked = np.sum(others, axis=0)
+        if not len(rows) or not (np.abs(own - asked) <= exact * own + ROUNDED_KB).all():
+            return None
+        values |= {way: float(own.mean()), f"{way}_asked": float(asked.mean())}
+    told = "{disk} writes {write} kB/s for {write_asked} asked of {arrays}, and reads {read} for {read_asked}"
+    return RULE.finding(
+        **_OF_ONE_DISK,
+        **grading.device_fields(rows, *(series.name for series in arrays), first),
+        summary=say(
+            "All that {arrays} read and write is on {disk}: they have one leg, or others that are not shown.",
+            values,
+        ),
+        evidence=(cite(rows, told, values),),
+    )
+
+
+_OF_ONE_DISK: dict[str, Any] = {
+    "severity": "info",
+    "confidence": "medium",
+    "title": "All that the arrays move is on one disk",
+    "remedy": ("See how many members they have, and whether any left.",),
+    "refutes": ("another disk that writes as much, which was left out of the capture",),
+    "confirm": ("cat /proc/mdstat",),
+}
 
 
 def _before(view: View, name: str) -> float:

@@ -90,6 +90,7 @@ from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import (
     RANDOM_KB,
@@ -193,7 +194,7 @@ def _finding(
     severity = _severity(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
-    calmer = tuple(_calmer_disks(view, series, rows))
+    calmer = (*_calmer_disks(view, series, rows), *_copied(view, series, rows))
     fields: dict[str, Any] = {"severity": severity, "remedy": _remedy(lead, is_written_back=bool(pages))}
     return RULE.finding(
         **fields | named,
@@ -249,6 +250,34 @@ def _calmer_disks(view: View, series: DeviceSeries, rows: Table) -> Iterator[Evi
         text += "and {most_util:.0f} % busy: the load is not spread over them"
         yield cite(stacked(others), text, values)
 
+
+def _copied(view: View, series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """That other disks read at least what is written here in large requests, and nothing else is written.
+
+    Most of what they read has to be it: the page cache takes what is read ahead, for a while.
+    """
+    others = [s for s in disks_of(view) if s is not series]
+    parts = [(s.name, part) for s in others if len(part := s.samples[same_reports(s.samples, rows)])]
+    own, written = (weighted.mean(rows, f"{way}_kb_per_s") for way in DIRECTIONS)
+    moved = {
+        name: [weighted.or_zero(weighted.mean(part, f"{way}_kb_per_s")) for way in DIRECTIONS]
+        for name, part in parts
+    }
+    sources = [(name, part) for name, part in parts if moved[name][0] >= BESIDE * written > 0]
+    is_large = all(
+        weighted.ratio(part, f"{way}_kb_per_s", f"{way}s_per_s") >= RANDOM_KB
+        for way, part in (("write", rows), *(("read", part) for _, part in sources))
+    )
+    values: Values = {"written": written, "read": sum(moved[name][0] for name, _ in sources)}
+    is_all = max(own, sum(wrote for _, wrote in moved.values())) <= BESIDE * written
+    if is_large and is_all and written <= float(values["read"]) < MOSTLY_READ * written:
+        values["sources"] = ", ".join(name for name, _ in sources)
+        text = "{sources} read {read:kb} meanwhile for {written:kb} written here, as in a copy"
+        yield cite(stacked([part for _, part in sources]), text, values, weighs="context")
+
+
+BESIDE, MOSTLY_READ = 0.1, 2.0
+"""Share of what is written that is no part of a copy, and times as much of which most that is read is not."""
 
 LEAST_OTHERS, HOT, CALM_UTIL = 3, 3.0, 50.0
 """How many other disks make it one of a set, times what each of them serves that is not spread, and a busy

@@ -67,7 +67,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(text)
         return
     values |= {"room": float(np.mean(room[is_gone])) / KB_PER_MB, "most": float(np.max(room)) / KB_PER_MB}
-    values |= {"total": float(np.max(total)) / KB_PER_GB, "count": int(is_gone.sum()), "samples": len(memory)}
+    # what is used without caches, beside no share of all, is not the rest of it
+    whole = say(" of {total:.1f} GB", {"total": float(np.max(total)) / KB_PER_GB})
+    values |= {
+        "of": whole if np.isfinite(share).any() else "",
+        "count": int(is_gone.sum()),
+        "samples": len(memory),
+    }
     values["swap"] = "swap is full" if (full[is_gone] >= limits.swap).any() else "there is no swap"
     values["kind"] = "available" if np.isfinite(available[is_gone]).all() else "free or page cache"
     yield _finding(view, memory[is_gone], values, harm)
@@ -114,7 +120,7 @@ def _finding(view: View, rows: Table, values: Values, harm: list[Evidence]) -> F
     is_shown = view.cpu_all is not None or view.samples("queue") is not None
     cost = "; the load average reaches {load:.0f}; the kernel takes up to {system:.0f} % of CPU time"
     cost += ", and iowait is at most {iowait:.1f} %"
-    text = "{room:.0f} MB of {total:.1f} GB are {kind} and {swap}, "
+    text = "{room:.0f} MB{of} are {kind} and {swap}, "
     text += in_samples(int(values["samples"])) + cost * bool(harm)
     least = rows[int(np.nanargmin(rows.floats("free_kb"))) :][:1]
     columns = {"free": "free_kb", "cached": "cached_kb", "used": "used_pct"}

@@ -3,7 +3,8 @@
 What it detects: reports of iostat, vmstat and mpstat that average everything since boot, and top's first
 screen, which may. They are left out of every other rule; where a capture has nothing else, the other rules
 see them, but conclude nothing surer than a possibility. It is told only where the report says something else
-than those that follow, or where nothing follows.
+than those that follow, or where nothing follows. Legs of a mirror that were read whole since boot are told
+beside it.
 
 Why it matters: the average of weeks says nothing about now, and is the report that people paste.
 
@@ -28,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -95,9 +97,37 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
         evidence=(
             cite(rows[np.sort(first)], cited, values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
+            *(_checked(found["disk"]) if "disk" in found and "disk" not in only else ()),
         ),
         **_OF_MOUNTS if is_of_mounts else _OF_TOP if is_of_top else _OF_OTHERS,
     )
+
+
+def _checked(old: Table) -> Iterator[Evidence]:
+    """That disks which are written what md arrays are read alike, and most of that for no array.
+
+    What a mirror is asked to read it reads once, on either leg; a check reads each of them whole.
+    """
+    last = [np.asarray(old[name] == old[name][len(old) - 1]) for name in ("source", "segment", "report")]
+    old = old[np.all(last, axis=0)]
+    names = [str(name) for name in old["device"]]
+    arrays = old[np.array([is_md(name) for name in names])]
+    asked, given = (float(arrays.floats(f"{way}_kb_per_s").sum()) for way in ("read", "write"))
+    disks = old[np.array([is_physical(name) and not is_partition_of_any(name, set(names)) for name in names])]
+    reads, writes = (disks.floats(f"{way}_kb_per_s") for way in ("read", "write"))
+    legs = disks[(np.abs(writes - given) <= _TWIN * given) & (reads > _MOSTLY * asked)]
+    reads = legs.floats("read_kb_per_s")
+    if given > 0 and len(legs) > 1 and np.ptp(reads) <= _TWIN * reads.max():
+        values: Values = {"legs": " and ".join(str(name) for name in legs["device"]), "asked": asked}
+        values["least"] = float(reads.min())
+        text = "{legs} are written alike since boot and each read {least:kb} or more, while md arrays were "
+        text += "asked for {asked:kb}: they were read whole at some time, as in a check of a mirror"
+        yield cite(legs, text, values, weighs="context")
+
+
+_TWIN, _MOSTLY = 0.02, 2.0
+"""How far apart legs of a mirror are in what they write and in what a check reads; and times as much as is
+asked of arrays, of which most is for none."""
 
 
 def _are_of_top(rows: Table) -> Mask:

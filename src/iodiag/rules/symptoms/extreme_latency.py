@@ -45,6 +45,7 @@ from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.who_waits import (
+    IOWAIT_PCT,
     NEVER_IDLE,
     NOBODY,
     OFTEN,
@@ -371,7 +372,7 @@ def _finding(
             "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
             + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}.")
-            + slow
+            + (slow + _waited(view, rows) if slow else "")
             + lower
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values | {"kind": virtual_kind(series)},
@@ -452,6 +453,13 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
     latency = rows.floats("latency_ms")
     sane = _in_line(rows) * sane_limit_ms(series, rows.floats("size_kb")) + _flushing(rows)
     return np.asarray((latency > sane) & ((latency >= SECONDS_MS) | (latency >= limits.far * sane)))
+
+
+def _waited(view: View, rows: Table) -> str:
+    """The share of the CPUs' time that was spent waiting, as a sentence; else empty."""
+    cpu = None if "cpu" in view.average_only else view.cpu_at(rows)
+    share = 0.0 if cpu is None else weighted.mean(cpu, "iowait_pct", "cpu")
+    return say(" Meanwhile iowait is {share:.0f} %.", {"share": share}) if share >= IOWAIT_PCT else ""
 
 
 def _slow_rather_than_full(view: View, series: DeviceSeries, rows: Table, limits: Limits) -> str:

@@ -130,8 +130,8 @@ def names_tool(text: str) -> bool:
 
 def command(text: str) -> Command | None:
     """The sysstat command that a line shows, after a prompt or alone; None for prose about one."""
-    if len(text) > 300 or not names_tool(text):
-        return None
+    if len(text) > 300 or not names_tool(text) or text.rstrip(" .").endswith("not found"):
+        return None  # what a shell says of a tool that is not there is no run of it
     stripped = _COLLECTED.sub("", text).strip().strip("`")
     watched = _WATCH.fullmatch(stripped)
     stripped = watched["command"] if watched else stripped

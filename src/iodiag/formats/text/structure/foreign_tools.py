@@ -35,6 +35,7 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("OBJS ACTIVE USE SLABS", "slabtop"),
         ("Iface MTU RX-OK RX-ERR", "netstat"),
         ("Proto Recv-Q Send-Q", "netstat"),
+        ("face |bytes packets errs drop", "/proc/net/dev"),
         ("State Recv-Q Send-Q", "ss"),
         ("CONTAINER ID NAME CPU MEM", "docker stats"),
         ("ID CLASS WEIGHT REWEIGHT", "ceph osd df"),
@@ -74,13 +75,24 @@ _LINES = tuple(
 _OF_LINUX = frozenset(
     (
         *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat", "PCP"),
-        *("lsof", "slabtop", "netstat", "ss", "docker stats", "ceph osd df", "ceph osd perf"),
+        *("lsof", "slabtop", "netstat", "ss", "/proc/net/dev", "docker stats", "ceph osd df"),
+        "ceph osd perf",
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
 _LISTINGS = frozenset(
     (
-        *("ps", "lsof", "slabtop", "netstat", "ss", "docker stats", "nfsstat", "ceph osd df"),
+        *(
+            "ps",
+            "lsof",
+            "slabtop",
+            "netstat",
+            "ss",
+            "/proc/net/dev",
+            "docker stats",
+            "nfsstat",
+            "ceph osd df",
+        ),
         *("zpool list", "zpool status", "zfs list"),
     )
 )

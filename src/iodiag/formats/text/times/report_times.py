@@ -33,6 +33,7 @@ _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
 _TELLING = 100.0
+_AGREE = 1.02
 _LARGE_KB = 64.0  # a rounded rate of such requests leaves 64 last places of their kB open
 _FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
 _SHORTER, _LONGER = 0.9, 1.25
@@ -429,13 +430,7 @@ def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | N
 
     A tool that begins anew averages since boot; the totals of all other reports make one length.
     """
-    reports, spans = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for rows in groups:
-        for rate, total in rows.totals_at:
-            is_known = (rows.numbers[:, rate] >= 1) & (rows.numbers[:, total] >= _TELLING)
-            reports.append(rows.report[is_known])
-            spans.append(rows.numbers[is_known, total] / rows.numbers[is_known, rate])
-    report, span = np.concatenate(reports), np.concatenate(spans)
+    report, span = _spans(groups)
     is_start = np.isin(report, starts)
     others = span[~is_start]
     usual = stated if stated is not None else float(np.median(others)) if len(others) else np.nan
@@ -445,6 +440,27 @@ def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | N
     is_longer = (span >= _LONGER * usual) & is_odd
     # of one report all totals must say so
     return np.setdiff1d(report[is_start & is_longer], report[is_start & ~is_longer])
+
+
+def _spans(groups: Sequence[RowGroup]) -> tuple[Ints, Floats]:
+    """The report of each total that tells a length, and that length in seconds."""
+    reports, spans = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for rows in groups:
+        for rate, total in rows.totals_at:
+            is_known = (rows.numbers[:, rate] >= 1) & (rows.numbers[:, total] >= _TELLING)
+            reports.append(rows.report[is_known])
+            spans.append(rows.numbers[is_known, total] / rows.numbers[is_known, rate])
+    return np.concatenate(reports), np.concatenate(spans)
+
+
+def with_totals(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
+    """The lengths of all reports, an unknown one in whole seconds where totals of its report agree on it."""
+    report, span = _spans(groups)
+    least, most = np.full((2, len(lengths)), np.nan)
+    np.fmin.at(least, report, span)
+    np.fmax.at(most, report, span)
+    is_told = np.isnan(lengths) & (most <= _AGREE * least)
+    return np.asarray(np.where(is_told, np.round((least + most) / 2), lengths))
 
 
 def _is_odd(span: float) -> bool:

@@ -691,6 +691,7 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
             report = group.report[known]
             is_shorter = span < lengths[report] / 2
             lengths[report[is_shorter]] = span[is_shorter]
+    lengths = _report_times.with_totals(lengths, groups)
     for part, own, group in zip(parts, absolute, groups, strict=True):
         part.timing.interval[part.where] = lengths[group.report]
         part.timing.local[part.where] += times[group.report] - own

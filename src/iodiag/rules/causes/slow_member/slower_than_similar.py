@@ -15,24 +15,22 @@ from iodiag.table.table import stacked
 
 
 def by_common_sibling(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
-    """Slow disks that have a fast sibling in common, the slowest first."""
+    """Slow disks that have a fast sibling in common, the slowest first, against those that are not slow."""
     rest = sorted(found, key=lambda one: -one.latency_ms)
     while rest:
         first = rest.pop(0)
         names = {series.name for series in first.fast}
         with_it = [one for one in rest if names & {series.name for series in one.fast}]
         rest = [one for one in rest if one not in with_it]
-        yield [first, *with_it]
+        yield [first.beside_others({one.slow.name for one in with_it}), *with_it]
 
 
 def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
-    slow = {one.slow.name for one in group}
-    parts = {s.name: rows for s, rows in zip(first.fast, first.fast_rows, strict=True) if s.name not in slow}
-    fast, fast_rows = [*parts], stacked([*parts.values()] or first.fast_rows)
-    each = [mean_ms(rows) for rows in parts.values()]
-    ends: Values = {"quickest": min(each, default=0.0), "next": max(each, default=0.0)}
+    fast, fast_rows = [series.name for series in first.fast], stacked(first.fast_rows)
+    each = [mean_ms(rows) for rows in first.fast_rows]
+    ends: Values = {"quickest": min(each), "next": max(each)}
     is_apart = float(ends["next"]) > PEERS_APART * float(ends["quickest"])
     of, shown = len(first.slow.samples), len(first.rows)
     return {
@@ -42,13 +40,13 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "device": first.slow.name,
         "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
         "latency": first.latency_ms,
-        "latency_fast": mean_ms(fast_rows),
+        "latency_fast": first.fast_ms,
         "apart": say(" ({quickest:ms} to {next:ms})", ends) if is_apart else "",
         "took": duration(first.latency_ms),
-        "took_fast": duration(mean_ms(fast_rows)),
+        "took_fast": duration(first.fast_ms),
         "rate": weighted.mean(first.rows, "ios_per_s"),
         "rate_fast": weighted.mean(fast_rows, "ios_per_s"),
-        "ratio": first.latency_ms / mean_ms(fast_rows),
+        "ratio": first.ratio,
         "least": first.least_ratio,
         "depth": weighted.mean(first.rows, "depth"),
         "counted": weighted.mean(first.rows, "queue_depth"),
@@ -83,7 +81,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     text = "by the requests counted the ratio is at least {least:.1f}, give or take two standard errors"
     yield cite(first.rows, text, values, weighs="context")
     for other in group[1:]:
-        told: Values = {"device": other.slow.name, "latency": other.latency_ms, "ratio": other.ratio}
+        told: Values = {"device": other.slow.name, "latency": other.latency_ms}
+        told["ratio"] = other.latency_ms / first.fast_ms
         yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
     yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
 
