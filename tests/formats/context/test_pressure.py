@@ -169,15 +169,20 @@ def test_files_that_one_command_prints_without_their_names(command):
 
 
 @pytest.mark.parametrize("path", ["{}/pressure/io", "{}/proc/pressure/io"])
-@pytest.mark.parametrize(("other", "hosts"), [("db2", ["db1", "db2"]), ("db1", [""])])
-def test_the_folders_above_the_paths_tell_hosts_apart(path, other, hosts):
-    text = "".join(f"==> {path.format(host)} <==\n{LINES}\n" for host in ("db1", other))
-    tables = [table.frame for table in read(text).tables]
-    assert [sorted(set(table["host"])) for table in tables] == [[host] for host in hosts]
-    assert sum(map(len, tables)) == 2
+@pytest.mark.parametrize(("other", "share"), [("db2", None), ("db1", 50)])
+def test_files_below_several_folders_have_no_interval_in_common(path, other, share):
+    later = LINES.replace("total=10", "total=50000010")
+    text = "".join(
+        f"17951{at}00\n==> {path.format(host)} <==\n{lines}\n"
+        for at, host, lines in ((38, "db1", LINES), (39, other, later))
+    )
+    frame = read(text).tables[0].frame
+    assert len(frame) == 2
+    assert frame["interval_s"].tolist()[1:] == [100] if share else frame["interval_s"].isna().all()
+    assert not share or frame["io_some_pct"].tolist()[1:] == [share]
 
 
-def test_paths_of_proc_are_of_one_host():
+def test_resources_below_one_folder_share_a_row():
     text = f"==> /proc/pressure/io <==\n{LINES}\n==> proc/pressure/cpu <==\n{LINES}"
     assert [len(table.frame) for table in read(text).tables] == [1]
 

@@ -129,14 +129,10 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
                 are_shares = _are_shares(samples)
                 odd_cpu, samples = samples[~are_shares], samples[are_shares]
         if samples is not None and "since_boot" in samples:
-            is_old = np.asarray(samples["since_boot"], dtype=bool)
             if family == "cpu" and "may_be_sample" in samples:
-                is_proven = _is_sample(samples, inputs.tables.get("disk"))
-                is_old = is_old & ~is_proven
-                may_be = np.equal(samples["may_be_sample"], True) & ~is_proven
-                samples = samples.with_columns(may_be_sample=may_be)
+                samples = _without_doubt(samples, inputs.tables.get("disk"))
+            is_old = np.asarray(samples["since_boot"], dtype=bool)
             since_boot[family], samples = samples[is_old], samples[~is_old]
-            samples = _without_brief(samples) if "is_brief" in samples else samples
         old = since_boot.get(family)
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
@@ -184,6 +180,13 @@ def _kernel(sections: Sequence[Section], sources: Mapping[str, Source]) -> tuple
     return section.kernel, f"banner {section.source}:{place}"
 
 
+def _without_doubt(cpu: Table, disk: Table | None) -> Table:
+    """CPU samples in which screens of top that are proven to be samples are so, beyond doubt."""
+    is_doubtful = ~_is_sample(cpu, disk)
+    marks = {name: np.equal(cpu[name], True) & is_doubtful for name in ("since_boot", "may_be_sample")}
+    return _without_brief(cpu.with_columns(**marks))
+
+
 def _is_sample(cpu: Table, disk: Table | None) -> Mask:
     """Which first screens of top are samples: averages since boot of this host contradict them.
 
@@ -214,7 +217,7 @@ def _without_brief(cpu: Table) -> Table:
     """CPU samples without the moment in which a top started, where samples of that run follow."""
     is_brief: Mask = np.equal(cpu["is_brief"], True)
     run = numbered(cpu["source"])[0] * SEGMENTS + cpu["segment"]
-    kept: Mask = ~is_brief | ~np.isin(run, run[~is_brief])
+    kept: Mask = ~is_brief | ~np.isin(run, run[~is_brief & ~np.asarray(cpu["since_boot"], dtype=bool)])
     return cpu[kept]
 
 

@@ -5,7 +5,7 @@
 `cat`, in its order). A time stands above each sample or in front of its lines. Some logs leave `total` out.
 The files of a control group below the root are `cgroup`'s. The share of an interval is the change of
 `total` over its length (Documentation/accounting/psi.rst). Where neither path nor input's name says which
-resource it was, nothing is read. Paths below several folders (`host1/pressure/io`) are of as many hosts.
+resource it was, nothing is read. Files below two folders (`host1/pressure/io`) have no interval in common.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -95,10 +96,8 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
             return None
     if not samples:
         return None
-    of_folder = {one.folder: [other for other in samples if other.folder == one.folder] for one in samples}
-    hosts = of_folder if len(of_folder) > 1 else {"": samples}
-    tables = (SampleTable("pressure", _table(own, source, host)) for host, own in hosts.items())
-    return ContextBlock(used, tables=tuple(tables), layout="pressure")
+    table = SampleTable("pressure", _table(samples, source))
+    return ContextBlock(used, tables=(table,), layout="pressure")
 
 
 def _take(samples: list[_Sample], line: Line, clock: Clock | None, folder: str, resource: str) -> None:
@@ -116,18 +115,19 @@ def _take(samples: list[_Sample], line: Line, clock: Clock | None, folder: str, 
                 last.averages[f"{key}_{span}_pct"] = float(half[group])
 
 
-def _table(samples: Sequence[_Sample], source: str, host: str) -> Table:
+def _table(samples: Sequence[_Sample], source: str) -> Table:
     """A row per sample; `time` is unknown where no clock has a date, or one that may be of two days."""
     clocks = [sample.clock for sample in samples]
     order, guess = _clock.day_order(filter(None, clocks), has_am_pm=False)
     ends = ends_of(clocks, None, order)
     # 12-hour clocks are of locales that write the month in front
     is_dated = ends.is_dated and (not guess or any(clock and clock.has_am_pm for clock in clocks))
-    lengths = np.diff(ends.seconds, prepend=np.nan)
+    is_same = [False, *(one.folder == other.folder for one, other in pairwise(samples))]
+    lengths = np.where(is_same, np.diff(ends.seconds, prepend=np.nan), np.nan)
     front = front_columns(
         source,
         [sample.line.number for sample in samples],
-        host,
+        "",
         Times.of(ends.seconds if is_dated else np.full(len(samples), np.nan), is_moment=ends.is_aware),
         lengths,
         report=np.arange(len(samples)),
