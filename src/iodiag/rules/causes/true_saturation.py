@@ -195,8 +195,7 @@ def _finding(
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     calmer = (*_calmer_disks(view, series, rows), *_copied(view, series, rows))
-    benchmarks = _benchmarks(view, series, lead)
-    queues = tuple(_own_queue(benchmarks, lead))
+    queues = tuple(_own_queue(benchmarks := _benchmarks(view, series, lead), lead))
     told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
     remedy = _remedy(lead, is_written_back=bool(pages), is_direct=any(map(_is_direct, benchmarks)))
