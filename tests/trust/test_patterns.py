@@ -171,7 +171,6 @@ def test_a_quadratic_pattern_would_be_noticed():
 
 
 BOUNDED = {
-    "iodiag.formats.text.clean.lines._QUOTE[0].search": "it is searched for once, at its beginning",
     "iodiag.formats.text.structure.open_table._HEADING_WORD[0].fullmatch": "it gets single words",
 }
 """Searches that may be quadratic, and what bounds the text that they get."""
