@@ -109,6 +109,27 @@ def test_a_load_average_alone_is_weak(report_of):
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
+def test_a_load_average_is_held_against_the_tasks_that_run_and_not_against_the_cpus(report_of):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5\n"
+    text += "".join(f"13:00:{second:02} 20 90 33.0 31.0\n" for second in range(1, 40))
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "13 tasks more than the 20 that are runnable on 2 CPUs" in summary
+
+
+@pytest.mark.parametrize(("queue", "is_counted"), [("", False), ("0.00", True)], ids=["not counted", "none"])
+def test_requests_in_flight_are_told_only_where_a_column_counts_them(report_of, queue, is_counted):
+    name = "avgqu-sz" if is_counted else ""
+    text = "Linux 2.6.32 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    text += "".join(f"13:{minute}:00 1 311 9.1 8.4 6.2 9\n" for minute in (10, 20, 30, 40))
+    text += f"\n13:00:00 DEV tps rd_sec/s wr_sec/s {name}\n"
+    text += "".join(
+        f"13:{minute}:00 sda 190.{minute} 1600.00 11000.00 {queue}\n" for minute in (10, 20, 30, 40)
+    )
+    told = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
+    assert any("requests were in flight" in text for text in told) is is_counted
+
+
 def queue_of(loads, run_queue=4, blocked=1, cpus=8):
     text = f"Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t({cpus} CPU)\n\n"
     text += "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"

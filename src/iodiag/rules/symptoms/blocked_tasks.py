@@ -230,13 +230,12 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     # as many tasks get a fraction of what they got, and it is so at the end
     severity = "critical" if fallen else severity
     then = did + "".join(f"; {item.text}" for item in (*fallen[:1], *held_up, *written_back))
-    peak = ", up to {most:g}" if mean < float(values["most"]) else ""
-    text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
-    text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
+    text = _counted(rows, values, is_direct) + said
+    text += ", up to {most:g}" if mean < float(values["most"]) else ""
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
-        title=RULE.title if is_direct else "The load average counts more tasks than can run",
+        title=RULE.title if is_direct else "The load average counts more tasks than are runnable",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(
@@ -253,6 +252,15 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
+
+
+def _counted(rows: Table, values: Values, is_direct: bool) -> str:
+    """How many tasks wait, as words: blocked ones, else those of the load beyond the runnable, put in `values`."""
+    if is_direct:
+        is_even = not float(values["waiting"]) < float(values["most"])
+        return f"{'{waiting:g}' if is_even else 'On average {waiting:.1f}'} tasks are blocked on I/O"
+    values["runnable"] = weighted.mean(rows, "run_queue", "queue")
+    return "The load average has {waiting:.0f} tasks more than the {runnable:.0f} that are runnable"
 
 
 def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool:
@@ -861,6 +869,9 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited:
         return
     depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
+    # where a table of rates counts none, there may be any number, and no less than is counted elsewhere
+    if not np.isfinite(depths).all() and mean >= limits.background * total:
+        return
     values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
