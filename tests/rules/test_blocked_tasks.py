@@ -181,7 +181,28 @@ def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(repor
     )
     finding = only(report_of(text, rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "medium")
-    assert "58.8 % at most, in 2 of 3 samples, from 08:40:00 on" in finding.summary
+    assert "58.8 % at most, in 2 of 3 samples, from 08:30:00 on" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("waits", "told"),
+    [
+        ((1, 1, 22, 2, 1, 1), "in 1 of 6 samples, between 08:40:00 and 08:50:00."),
+        ((1, 1, 22, 4.5, 8, 1, 1), "between 08:40:00 and 08:50:00, and 8.00 % in 1 more (until 09:10:00)."),
+        ((1, 7, 22, 9, 1, 1, 1), "and 7.00 to 9.00 % in 2 more (until 08:40:00, 09:00:00)."),
+        ((4, 4, 22, 9, 4, 4), "in 1 of 6 samples, between 08:40:00 and 08:50:00."),
+        ((1, 1, 1, 1, 1, 22), "in 1 of 6 samples, from 09:10:00 on."),
+    ],
+    ids=["alone", "one more", "beside it", "within the usual", "at the end"],
+)
+def test_iowait_that_passes_is_told_from_its_start_to_its_end_with_what_else_stands_out(
+    report_of, waits, told
+):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"
+    for n, wait in enumerate(waits, 3):
+        text += f"{8 + n // 6:02}:{n % 6}0:00 all 1 0 1 {wait} 0 {98 - wait}\n"
+    assert only(report_of(text, rules=[RULE])).summary.endswith(told)
 
 
 @pytest.mark.parametrize(
