@@ -109,6 +109,27 @@ def test_a_load_average_alone_is_weak(report_of):
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
+def test_a_load_average_is_held_against_the_tasks_that_run_and_not_against_the_cpus(report_of):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5\n"
+    text += "".join(f"13:00:{second:02} 20 90 33.0 31.0\n" for second in range(1, 40))
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "13 tasks more than the 20 that are runnable on 2 CPUs" in summary
+
+
+@pytest.mark.parametrize(("queue", "is_counted"), [("", False), ("0.00", True)], ids=["not counted", "none"])
+def test_requests_in_flight_are_told_only_where_a_column_counts_them(report_of, queue, is_counted):
+    name = "avgqu-sz" if is_counted else ""
+    text = "Linux 2.6.32 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    text += "".join(f"13:{minute}:00 1 311 9.1 8.4 6.2 9\n" for minute in (10, 20, 30, 40))
+    text += f"\n13:00:00 DEV tps rd_sec/s wr_sec/s {name}\n"
+    text += "".join(
+        f"13:{minute}:00 sda 190.{minute} 1600.00 11000.00 {queue}\n" for minute in (10, 20, 30, 40)
+    )
+    told = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
+    assert any("requests were in flight" in text for text in told) is is_counted
+
+
 def queue_of(loads, run_queue=4, blocked=1, cpus=8):
     text = f"Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t({cpus} CPU)\n\n"
     text += "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
@@ -160,7 +181,28 @@ def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(repor
     )
     finding = only(report_of(text, rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "medium")
-    assert "58.8 % at most, in 2 of 3 samples, from 08:40:00 on" in finding.summary
+    assert "58.8 % at most, in 2 of 3 samples, from 08:30:00 on" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("waits", "told"),
+    [
+        ((1, 1, 22, 2, 1, 1), "in 1 of 6 samples, between 08:40:00 and 08:50:00."),
+        ((1, 1, 22, 4.5, 8, 1, 1), "between 08:40:00 and 08:50:00, and 8.00 % in 1 more (until 09:10:00)."),
+        ((1, 7, 22, 9, 1, 1, 1), "and 7.00 to 9.00 % in 2 more (until 08:40:00, 09:00:00)."),
+        ((4, 4, 22, 9, 4, 4), "in 1 of 6 samples, between 08:40:00 and 08:50:00."),
+        ((1, 1, 1, 1, 1, 22), "in 1 of 6 samples, from 09:10:00 on."),
+    ],
+    ids=["alone", "one more", "beside it", "within the usual", "at the end"],
+)
+def test_iowait_that_passes_is_told_from_its_start_to_its_end_with_what_else_stands_out(
+    report_of, waits, told
+):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"
+    for n, wait in enumerate(waits, 3):
+        text += f"{8 + n // 6:02}:{n % 6}0:00 all 1 0 1 {wait} 0 {98 - wait}\n"
+    assert only(report_of(text, rules=[RULE])).summary.endswith(told)
 
 
 @pytest.mark.parametrize(

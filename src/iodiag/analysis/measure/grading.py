@@ -7,7 +7,10 @@ One or two points are `low`, three or four `medium`, five and more `high`.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+
+import numpy as np
 
 from iodiag.model.finding import CONFIDENCES, Confidence
 from iodiag.table.table import Table
@@ -34,6 +37,22 @@ def time_fields(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
     if start is not None:
         fields |= {"start": start.isoformat(), "end": end.isoformat()}
     return fields
+
+
+def when(rows: Table, samples: Table) -> str:
+    """At which time of the clock `rows` began, as words, and when they ended if other `samples` follow.
+
+    The time of a sample is that of its end. "" where no time is known.
+    """
+    first, last = rows["time"].min(), rows["time"].max()
+    if first is None or last is None:
+        return ""
+    length = rows.floats("interval_s")[int(np.nanargmin(rows["time"].seconds()))]
+    if np.isnan(length):
+        return f"first in that of {first:%H:%M:%S}"
+    start = f"{first - timedelta(seconds=float(length)):%H:%M:%S}"
+    is_to_the_end = (samples["time"].stamps >= rows["time"].stamps.min()).sum() == len(rows)
+    return f"from {start} on" if is_to_the_end else f"between {start} and {last:%H:%M:%S}"
 
 
 def device_fields(rows: Table, *devices: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, time_fields, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.states.service_times import sane_limit_ms
@@ -192,9 +192,8 @@ def _high(view: View, limits: Limits) -> Side | str | None:
         is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
         return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
-        begin = f" from {start[11:19]} on" if (start := time_fields(rows).get("start")) else ""
-        text = f"iowait is {shares.iowait:.1f} %{begin}, and nothing shows what the devices did then; "
-        return text + "iostat -x would settle it"
+        text = f"iowait is {shares.iowait:.1f} % {when(rows, cpu)}".rstrip()
+        return f"{text}, and nothing shows what the devices did then; iostat -x would settle it"
     traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
     moved = median(traffic)
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:

@@ -64,7 +64,7 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
-from iodiag.analysis.measure.grading import confidence, time_fields
+from iodiag.analysis.measure.grading import confidence, time_fields, when
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
 from iodiag.analysis.view.view import View, same_reports
@@ -230,13 +230,12 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     # as many tasks get a fraction of what they got, and it is so at the end
     severity = "critical" if fallen else severity
     then = did + "".join(f"; {item.text}" for item in (*fallen[:1], *held_up, *written_back))
-    peak = ", up to {most:g}" if mean < float(values["most"]) else ""
-    text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
-    text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
+    text = _counted(rows, values, is_direct) + said
+    text += ", up to {most:g}" if mean < float(values["most"]) else ""
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
-        title=RULE.title if is_direct else "The load average counts more tasks than can run",
+        title=RULE.title if is_direct else "The load average counts more tasks than are runnable",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(
@@ -253,6 +252,15 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
+
+
+def _counted(rows: Table, values: Values, is_direct: bool) -> str:
+    """How many tasks wait, as words: blocked ones, else the load beyond the runnable; fills in `values`."""
+    if is_direct:
+        is_even = not float(values["waiting"]) < float(values["most"])
+        return f"{'{waiting:g}' if is_even else 'On average {waiting:.1f}'} tasks are blocked on I/O"
+    values["runnable"] = weighted.mean(rows, "run_queue", "queue")
+    return "The load average has {waiting:.0f} tasks more than the {runnable:.0f} that are runnable"
 
 
 def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool:
@@ -382,20 +390,20 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     if not len(rows):
         return RULE.undetermined("iowait is low, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
-    found = time_fields(rows, of_host=True)
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
         "least": float(np.nanmin(share)),
         "count": len(rows),
         "samples": len(cpu),
-        "start": str(found.get("start", ""))[11:19],
+        "when": when(rows, cpu),
     }
     is_one = values["least"] == values["most"]
     peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
-    since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
+    since = ", {when}" if values["when"] and len(rows) < len(cpu) else ""
     often, did = in_samples(len(cpu)), [busiest] if busiest else list(_untimed(view, rows))
+    since += _lesser(cpu, values)
     is_clocked = bool(np.isfinite(rows.floats("interval_s")).any())  # as what sadc records
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted = load_average(view)
@@ -404,7 +412,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
         confidence="medium",
         title="CPUs are idle while tasks wait for I/O",
-        **found,
+        **time_fields(rows, of_host=True),
         summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
         evidence=(
             cite(rows, told, values, worst="iowait_pct"),
@@ -420,6 +428,26 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         ),
         confirm=_CONFIRM[::-1] if counted else _confirm(did) if did or is_clocked else _CONFIRM,
     )
+
+
+def _lesser(cpu: Table, values: Values) -> str:
+    """The samples whose iowait stands out as well, beside those that show a wait; fills in `values`."""
+    shares = cpu.floats("iowait_pct")
+    stands_out = shares >= max(OUTSTANDING * float(np.nanmedian(shares)), OUTSTANDING_PCT)
+    lesser = cpu[stands_out & (shares < float(values["least"]))]
+    if not len(lesser):
+        return ""
+    low, high = (float(end(lesser.floats("iowait_pct"))) for end in (np.min, np.max))
+    values |= {"low": low, "high": high, "more": len(lesser)}
+    text = ", and {low:.2f}" + (" to {high:.2f}" if high > low else "") + " % in {more} more"
+    if len(lesser) > MOST_TIMES or lesser["time"].is_unknown().any():
+        return text
+    values["until"] = ", ".join(f"{lesser['time'][at]:%H:%M:%S}" for at in range(len(lesser)))
+    return text + " (until {until})"
+
+
+OUTSTANDING, OUTSTANDING_PCT, MOST_TIMES = 5.0, 5.0, 4
+"""Times the median iowait, and %, from which a sample stands out; how many are told by their times."""
 
 
 def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool:
@@ -866,6 +894,9 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited:
         return
     depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
+    # where a table of rates counts none, there may be any number, and no less than is counted elsewhere
+    if not np.isfinite(depths).all() and mean >= limits.background * total:
+        return
     values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
