@@ -1049,3 +1049,11 @@ def test_a_full_disk_that_takes_what_others_read_is_told_as_of_a_copy(run, besid
     full = streams("w", 219, 479) | {"w_await": 604.0, "aqu-sz": 132.0, "%util": 100.0}
     (finding,) = found(run(iostat([{"sda": full} | beside])))
     assert ("as in a copy" in finding.summary) is is_told
+
+
+@pytest.mark.parametrize(("depth", "severity"), [(1100, "critical"), (465, "warning"), (600, "warning")])
+def test_a_line_that_grows_is_as_long_as_it_takes_to_serve_it(run, depth, severity):
+    """What completes waited for 7 s; what comes now waits for all that is in line."""
+    row = load(64, 7270, size=512, reads=0, depth=depth, util=99.2)
+    (finding,) = found(run(iostat([{"sda": row}], {"%user": 2.0, "%iowait": 12.0, "%idle": 86.0}, cpus=16)))
+    assert finding.severity == severity

@@ -235,3 +235,8 @@ def test_values_that_lost_their_header_are_said_and_the_mount_keeps_its_name():
     assert read.tables["nfs_mounts"]["mount"].tolist() == ["/srv/data"]
     assert read.tables["nfs_mounts"]["writes_per_s"].tolist() == [70.0]
     assert len(read.unread) == 1
+
+
+def test_a_row_that_lost_a_bracket_is_read():
+    whole, damaged = (reading(text).tables["nfs_mounts"] for text in (OLD, OLD.replace("(5.0%)", "(5.0%")))
+    assert damaged["write_await_ms"].tolist() == whole["write_await_ms"].tolist() == [80.25]

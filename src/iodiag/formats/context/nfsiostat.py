@@ -56,7 +56,7 @@ _PHRASES = {
 _PHRASE = "|".join(map(re.escape, _PHRASES))
 _OPERATION = rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE})\s*){{3,8}})"
 _WRAPPED = rf"\s*(?:{_PHRASE})(?:\s+(?:{_PHRASE})){{0,7}}\s*"
-_VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)%\))?(?:\s+|$)"
+_VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)%\)?)?(?:\s+|$)"
 _DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"

@@ -582,11 +582,18 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
         return False
     is_read = _is_read(view, whole, limits)
     is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view, series)))
-    if latency_ms >= limits.dead_ms or is_shared:
+    # what comes now waits for all that is in line, which is more than what completed did where the line grows
+    drain_ms = 1000 * level.depth / level.rate if level.rate > 0 else 0.0
+    in_line_ms = drain_ms if drain_ms >= _GROWS * latency_ms else latency_ms
+    if in_line_ms >= limits.dead_ms or is_shared:
         return not does_nobody_wait(view, whole)
     iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
+
+
+_GROWS = 1.5
+"""Times the latency of what completed that a line takes to be served, from which it grows (Little's law)."""
 
 
 def _is_read(view: View, rows: Table, limits: Limits) -> bool:
