@@ -817,7 +817,7 @@ def averages(busy, iowait):
             13.1,
             "iowait is 13.10 %, as an average since boot or over a run; meanwhile sda was 72 % busy",
         ),
-        (30.0, 13.1, None),  # a task that waits, and no disk that is busy for it
+        (30.0, 18.0, None),  # a task that waits, and no disk that is busy for it
         (72.0, 9.1, None),  # less than a task on eight CPUs
     ],
 )

@@ -458,10 +458,15 @@ def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool
 
 
 def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float:
-    """The iowait that shows a wait, in %; beside a disk that is busy that of one task which always waits."""
-    if busiest and view.cpus and float(busiest.values["busy"]) >= limits.busy:
-        return min(limits.iowait, 100 / view.cpus)
-    return limits.iowait
+    """The iowait that shows a wait, in %; where a disk's average is shown, it has to be busy as well.
+
+    Beside one that is, as much as a task makes that always waits is enough.
+    """
+    if busiest is None:
+        return limits.iowait
+    if float(busiest.values["busy"]) < limits.busy:
+        return np.inf
+    return min(limits.iowait, 100 / view.cpus) if view.cpus else limits.iowait
 
 
 def _busiest_on_average(view: View) -> Evidence | None:
