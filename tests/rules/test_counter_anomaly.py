@@ -311,3 +311,13 @@ def test_util_beyond_all_time_is_counted_from_all_time_on(report_of):
         report_of(iostat(rows), rules=[RULE])
     )
     assert not found(report_of(iostat(rows[:3]), rules=[RULE]))
+
+
+def test_what_is_printed_beside_what_is_in_flight_is_of_one_sample(report_of):
+    text = "Linux 5.2.0 (box) \t11/20/26 \t_x86_64_\t(64 CPU)\n\n"
+    text += "13:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
+    for second, rate, util in ((2, 25000, "12.50"), (4, 200000, "100.00")):
+        text += f"13:00:0{second} nvme0n1 {rate}.00 {4 * rate}.00 0.00 4.00 0.00 0.02 0.00 {util}\n"
+    told = " ".join(item.text for finding in found(report_of(text)) for item in finding.evidence)
+    assert "0.00 in flight and 100.00 % busy are printed" in told
+    assert "56.25 %" not in told

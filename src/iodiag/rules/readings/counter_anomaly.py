@@ -292,12 +292,12 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     both = np.fmin(samples.floats("depth"), np.fmin(samples.floats("util"), 1.0))
     is_wrong |= both > samples.floats("queue_depth") + LITTLE_SLACK
     if is_wrong.any() and not series.is_stacked:
-        rows = samples[is_wrong]
+        rows, worst = samples[is_wrong], int(np.where(is_wrong, np.nan_to_num(in_flight), -1.0).argmax())
         values: Values = {
             "device": series.name,
-            "held": float(in_flight[is_wrong].max()),
-            "depth": weighted.mean(rows, "queue_depth"),
-            "util": weighted.mean(rows, "util_pct"),
+            "held": float(in_flight[worst]),
+            "depth": float(samples.floats("queue_depth")[worst]),
+            "util": float(samples.floats("util_pct")[worst]),
         }
         text = (
             "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency "
