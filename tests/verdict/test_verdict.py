@@ -1204,6 +1204,26 @@ def test_idle_time_is_at_most_what_a_refuted_util_leaves():
     assert "it was idle at most 55 % of the time" in said
 
 
+@pytest.mark.parametrize(
+    ("runs", "cpus", "told"),
+    [
+        ((30, 64, 41), None, "30 to 64 tasks wanted to run at the moments of the 3 samples"),
+        ((30, 64, 41), None, "with fewer than about 90 CPUs, some wait for one"),
+        ((30, 64, 41), 8, "45 tasks wanted to run on 8 CPUs, in 3 of 4 samples"),
+        ((30, 64, 41), 64, ""),
+        ((30, 2, 41), None, ""),
+        ((9, 12, 8), None, ""),
+    ],
+)
+def test_more_tasks_that_want_to_run_than_the_cpus_serve_are_no_calm(runs, cpus, told):
+    rows = [{"r": run, "us": 35, "sy": 15} for run in runs]
+    first = banner(cpus=cpus) if cpus else ""
+    found = report_of(first + vmstat(rows))
+    assert told in found.headline
+    assert ("No trouble is visible" in found.headline) == (not told)
+    assert ("pidstat -wt 1" in found.verdict.asks) == bool(told)
+
+
 def test_the_only_line_of_vmstat_counts_tasks_now_and_the_rest_since_boot():
     header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
     text = header + " 1  1      0  52608    936 3015432   95   95 42789  1962 1705  770 15 19 57  9  0\n"

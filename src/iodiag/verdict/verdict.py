@@ -18,7 +18,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
-from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS, lacks_iostat, without_iostat
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
@@ -94,6 +94,9 @@ SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
     "grep -r . /sys/fs/cgroup --include=io.max",
 )
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
+
+SHOW_RUNNING = "mpstat -P ALL 1 10 & pidstat -wt 1 10"
+"""How busy each CPU is, and how often each task is taken off one."""
 
 SHOW_DISKS = "lsblk -o NAME,KNAME,ROTA,TYPE,TRAN,SIZE"
 """What kind of disk a name stands for, which its latency is held against."""
@@ -237,12 +240,13 @@ def _is_crowd(view: View) -> bool:
 
 
 def _busy(views: Sequence[View]) -> str:
-    """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
+    """That CPUs have hardly any time left, or too many tasks want it, as a sentence: who waits for them is in
+    trouble."""
     for view in views:
         shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
             return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
-    return ""
+    return next((f"{crowd}." for view in views if (crowd := tasks_beyond_cpus(view))), "")
 
 
 def _after_colon(words: str, finding: Finding) -> str:
@@ -629,6 +633,8 @@ def _more_to_capture(views: Sequence[View]) -> str:
     doubtful = _not_shown(views)[:SHOWN]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    if any(map(tasks_beyond_cpus, views)):
+        more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
     if any(_is_loaded(view) for view in views):
         more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`, and capture: `vmstat 1 60`"
     if with_snapshots(views):
