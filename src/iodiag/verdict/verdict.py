@@ -72,7 +72,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
-from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     between_reports,
@@ -148,6 +148,7 @@ def verdict(
             many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
+        text = text.replace("no disk statistics", "no disk statistics that could be read")
         text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
@@ -360,6 +361,9 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
             f"To settle it, see what kind of disk it is, and run under this load and without: `{SHOW_DISKS}`"
         )
         asks += ", `iostat -xt 1 30`"
+    if why.endswith(WAIT_NOT_SHOWN):
+        asks = "To settle it, see while it is slow whether a task waits, and who writes: `vmstat 1`, "
+        asks += "`pidstat -d 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
@@ -807,8 +811,8 @@ def _calm_clause(views: Sequence[View]) -> str:
 
 def _shows_who_waits(view: View) -> bool:
     """Whether tasks are counted and none waits for I/O, or one now and then in many samples."""
-    queue = view.samples("queue")
-    is_long = queue is not None and len(queue) >= MANY_SAMPLES
+    counted = view.cpu_samples if (queue := view.samples("queue")) is None else queue
+    is_long = counted is not None and len(counted) >= MANY_SAMPLES
     return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
 
 
