@@ -1204,6 +1204,26 @@ def test_idle_time_is_at_most_what_a_refuted_util_leaves():
     assert "it was idle at most 55 % of the time" in said
 
 
+@pytest.mark.parametrize(
+    ("runs", "cpus", "told"),
+    [
+        ((30, 64, 41), None, "30 to 64 tasks wanted to run at the moments of the 3 samples"),
+        ((30, 64, 41), None, "with fewer than about 90 CPUs, some wait for one"),
+        ((30, 64, 41), 8, "45 tasks wanted to run on 8 CPUs, in 3 of 4 samples"),
+        ((30, 64, 41), 64, ""),
+        ((30, 2, 41), None, ""),
+        ((9, 12, 8), None, ""),
+    ],
+)
+def test_more_tasks_that_want_to_run_than_the_cpus_serve_are_no_calm(runs, cpus, told):
+    rows = [{"r": run, "us": 35, "sy": 15} for run in runs]
+    first = banner(cpus=cpus) if cpus else ""
+    found = report_of(first + vmstat(rows))
+    assert told in found.headline
+    assert ("No trouble is visible" in found.headline) == (not told)
+    assert ("pidstat -wt 1" in found.verdict.asks) == bool(told)
+
+
 def test_the_only_line_of_vmstat_counts_tasks_now_and_the_rest_since_boot():
     header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
     text = header + " 1  1      0  52608    936 3015432   95   95 42789  1962 1705  770 15 19 57  9  0\n"
@@ -2033,3 +2053,53 @@ def test_one_write_at_a_time_on_nvme_is_held_against_what_serves_it(latency, mod
     row = load(470, latency, size=40.0, reads=0, depth=470 * latency / 1000, util=60.0)
     text = f"NAME    ROTA TYPE MODEL\nnvme0n1    0 disk {model}\n"
     assert state_of(iostat([{"nvme0n1": row}] * 4, IDLE_CPU), text, rules=["svctm-misread"]) == state
+
+
+@pytest.mark.parametrize(
+    ("changes", "cpu", "is_told"),
+    [
+        ({}, None, True),
+        ({"r/s": 12.0, "rkB/s": 48.0, "r_await": 9.0}, None, False),
+        ({"aqu-sz": 1.5, "w_await": 40.0}, None, False),
+        ({}, {"%user": 20.0, "%iowait": 20.0, "%idle": 60.0}, False),
+    ],
+    ids=["writes alone", "reads wait with them", "a few at a time", "tasks are seen to wait"],
+)
+def test_bursts_of_writes_look_like_a_flush_where_nothing_counts_who_waits(changes, cpu, is_told):
+    found = report_of(iostat([{"sdb": WRITES_IN_BURSTS | changes}] * 2, cpu))
+    assert ("whether a task waits for them is not shown" in found.headline) is is_told
+    assert ("`vmstat 1`, `pidstat -d 1`" in found.headline) is is_told
+
+
+@pytest.mark.parametrize(
+    ("samples", "minutes", "iowait", "idle", "is_calm"),
+    [
+        (12, 10, 0.07, 93.0, True),
+        (6, 10, 0.07, 93.0, False),
+        (12, 0, 0.07, 93.0, False),
+        (12, 10, 0.4, 93.0, False),
+        (12, 10, 0.07, 30.0, False),
+    ],
+    ids=["hours", "few samples", "short samples", "some wait", "busy CPUs"],
+)
+def test_hours_of_idle_cpus_that_wait_for_next_to_nothing_are_calm(samples, minutes, iowait, idle, is_calm):
+    times = [
+        f"{1 + n * minutes // 60:02}:{n * minutes % 60:02}:{0 if minutes else 2 * n:02}"
+        for n in range(samples + 1)
+    ]
+    head = "     CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    rows = [
+        f"{time}     all  {100 - idle - iowait:8.2f} 0.00 0.00 {iowait:.2f} 0.00 {idle:.2f}\n"
+        for time in times
+    ]
+    said = report_of(banner(16) + times[0] + head + "".join(rows[1:])).headline
+    assert ("No trouble is visible" in said) is is_calm
+    assert ("hardly anybody waits for I/O in 12 samples (iowait is at most 0.07 %" in said) is is_calm
+
+
+def test_disk_rows_that_were_not_read_are_no_lack_of_disk_statistics():
+    cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+    cpu += "           1.00    0.00    1.00    0.50    0.00   97.50\n\n"
+    rows = "Device            r/s     w/s     rkB/s     wkB/s  %util\nsda 1.0 2.0 3.0\nsdb 1.0 2.0 3.0\n"
+    assert "it has no disk statistics that could be read; " in report_of(cpu + rows).headline
+    assert "it has no disk statistics; " in report_of(cpu).headline

@@ -685,9 +685,10 @@ def nobody_waits(view: View) -> str:
 
 
 def _nobody_by_iowait(view: View) -> str:
-    """That idle CPUs count nobody who waits, of a host that counted some since boot; else empty.
+    """That idle CPUs count nobody who waits, of a host that counted some since boot or counts a little in
+    hours of samples; else empty.
 
-    What rounds to nothing on so few CPUs is next to no task.
+    What rounds to nothing on so few CPUs is next to no task, and so is next to no iowait on a large host.
     """
     cpu, old = view.cpu_all, view.since_boot.get("cpu")
     if cpu is None:
@@ -695,10 +696,20 @@ def _nobody_by_iowait(view: View) -> str:
     is_counted = old is not None and bool((old.floats("iowait_pct") > 0).any())
     is_fine = (view.cpus or math.inf) * ROUNDED_PCT / 100 < NO_TASK
     values: Values = {"count": len(cpu), "idle": (idle := weighted.mean(cpu, "idle_pct", "cpu"))}
+    iowait = cpu.floats("iowait_pct")
+    is_calm = len(cpu) >= _HOURS_SAMPLES and bool((cpu.floats("interval_s") >= _LONG_S).all())
+    if is_calm and (0 < iowait.max() <= _NEXT_TO_NONE_PCT) and (cpu.floats("idle_pct") >= SPARE_PCT).all():
+        values["most"] = iowait.max()
+        text = "hardly anybody waits for I/O in {count} samples (iowait is at most {most:.2f} %, idle time "
+        return say(text + "{idle:.0f} %)", values)
     if not (is_counted and is_fine and idle > SPARE_PCT and (cpu.floats("iowait_pct") == 0).all()):
         return ""
     return say("nobody waits for I/O in {count} samples (iowait is 0, idle time {idle:.0f} %)", values)
 
+
+_HOURS_SAMPLES, _LONG_S, _NEXT_TO_NONE_PCT = 10, 60.0, 0.1
+"""Samples and their length in seconds that show what lasts, and iowait of less than a tenth of a task on up
+to 64 CPUs."""
 
 ROUNDED_PCT, NO_TASK = 0.005, 0.01
 """iowait that is printed as 0.00, and tasks that wait on average which are none."""

@@ -76,6 +76,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
         text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
     elif state.util < MOSTLY:
         text = ": bursts, as it was idle {idle:.0f} % of the time"
+        text = _LIKE_BURSTS if _may_be_flushed_in_bursts(view, state) else text
     elif state.latency_ms <= kept_up_ms(state.rows):
         text = ": it did more in some samples than in others, in the same time for each: slow, yet not full"
     else:
@@ -101,15 +102,33 @@ def _numbers_of(state: State) -> Values:
 
 
 def _is_flushed_in_bursts(view: View, state: State) -> bool:
-    """Whether a device gets writes alone, many at once and seldom, for which nobody is seen to wait.
+    """Whether a device gets writes alone, many at once and seldom, for which nobody is seen to wait."""
+    is_seen = not (is_wait_unknown(view, state.rows) or somebody_waits(view))
+    return is_seen and _writes_in_bursts(state) and does_nobody_wait(view, state.rows)
 
-    By its counter or by rate times latency: a burst across the end of a sample is in one of them.
+
+def _may_be_flushed_in_bursts(view: View, state: State) -> bool:
+    """Whether a device gets writes alone, many at once and seldom, and nothing counts who waits."""
+    is_known = bool(somebody_waits(view)) or not is_wait_unknown(view, state.rows)
+    return not is_known and _writes_in_bursts(state)
+
+
+def _writes_in_bursts(state: State) -> bool:
+    """Whether writes alone are in flight, by the counter or by rate times latency, many at once and seldom.
+
+    A burst across the end of a sample is in one of them.
     """
     at_once = max(state.depth, state.held) / state.util if 0 < state.util < USED_UTIL else 0.0
-    is_unasked = state.kind == "writes" and state.mean("reads_per_s") == 0
-    is_unasked &= not (is_wait_unknown(view, state.rows) or somebody_waits(view))
-    return is_unasked and at_once >= LEAST_BURST and does_nobody_wait(view, state.rows)
+    return state.kind == "writes" and state.mean("reads_per_s") == 0 and at_once >= LEAST_BURST
 
+
+WAIT_NOT_SHOWN = "whether a task waits for them is not shown"
+"""The end of a clause on writes of which no column counts who waits."""
+
+_LIKE_BURSTS = (
+    ": they look like buffered writes that are flushed in bursts, as it was idle {idle:.0f} % of the time; "
+    + WAIT_NOT_SHOWN
+)
 
 _IN_BURSTS = (
     ": buffered writes that are flushed in bursts, for which no task is seen to wait; it was idle {idle:.0f} "

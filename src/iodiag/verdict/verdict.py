@@ -18,7 +18,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
-from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS, lacks_iostat, without_iostat
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
@@ -72,7 +72,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples, of_mounts
-from iodiag.verdict.possible_reason import copy_clause, likely, neighbour_clause
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, copy_clause, likely, neighbour_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     between_reports,
@@ -94,6 +94,9 @@ SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
     "grep -r . /sys/fs/cgroup --include=io.max",
 )
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
+
+SHOW_RUNNING = "mpstat -P ALL 1 10 & pidstat -wt 1 10"
+"""How busy each CPU is, and how often each task is taken off one."""
 
 SHOW_DISKS = "lsblk -o NAME,KNAME,ROTA,TYPE,TRAN,SIZE"
 """What kind of disk a name stands for, which its latency is held against."""
@@ -145,6 +148,7 @@ def verdict(
             many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
+        text = text.replace("no disk statistics", "no disk statistics that could be read")
         text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
@@ -237,12 +241,13 @@ def _is_crowd(view: View) -> bool:
 
 
 def _busy(views: Sequence[View]) -> str:
-    """That CPUs have hardly any time left, as a sentence: whoever waits for them is in trouble."""
+    """That CPUs have hardly any time left, or too many tasks want it, as a sentence: who waits for them is in
+    trouble."""
     for view in views:
         shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
             return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
-    return ""
+    return next((f"{crowd}." for view in views if (crowd := tasks_beyond_cpus(view))), "")
 
 
 def _after_colon(words: str, finding: Finding) -> str:
@@ -356,6 +361,9 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
             f"To settle it, see what kind of disk it is, and run under this load and without: `{SHOW_DISKS}`"
         )
         asks += ", `iostat -xt 1 30`"
+    if why.endswith(WAIT_NOT_SHOWN):
+        asks = "To settle it, see while it is slow whether a task waits, and who writes: `vmstat 1`, "
+        asks += "`pidstat -d 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if _busiest(series).kind == "stuck":
@@ -629,6 +637,8 @@ def _more_to_capture(views: Sequence[View]) -> str:
     doubtful = _not_shown(views)[:SHOWN]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    if any(map(tasks_beyond_cpus, views)):
+        more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
     if any(_is_loaded(view) for view in views):
         more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`, and capture: `vmstat 1 60`"
     if with_snapshots(views):
@@ -801,8 +811,8 @@ def _calm_clause(views: Sequence[View]) -> str:
 
 def _shows_who_waits(view: View) -> bool:
     """Whether tasks are counted and none waits for I/O, or one now and then in many samples."""
-    queue = view.samples("queue")
-    is_long = queue is not None and len(queue) >= MANY_SAMPLES
+    counted = view.cpu_samples if (queue := view.samples("queue")) is None else queue
+    is_long = counted is not None and len(counted) >= MANY_SAMPLES
     return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
 
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu
+from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu, tasks_beyond_cpus
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -80,8 +80,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(one)
         elif view.has_only_cpu_averages:
             yield RULE.undetermined("the capture has only averages of the CPUs; they show no bursts")
-        elif crowd := _is_crowded(view):
-            yield RULE.undetermined(crowd)
+        elif crowd := tasks_beyond_cpus(view):
+            yield RULE.undetermined(f"{crowd}: {_SHORTER}")
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
@@ -94,6 +94,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     in_run |= not others_wait
     yield _finding(view, cpu[in_run], cpu[in_run & is_out], limits, others_wait=others_wait)
+
+
+_SHORTER = "shorter samples would show whether the CPUs have no time left in between"
 
 
 def _in_run_without_time(cpu: Table, is_out: Mask, limits: Limits) -> Mask:
@@ -116,20 +119,6 @@ def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
     tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
     is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
     return little & bool(is_most and tasks >= limits.crowd * view.cpus and not waiting >= 1)
-
-
-def _is_crowded(view: View) -> str:
-    """That twice as many tasks want to run as there are CPUs in most samples, whose means show idle time."""
-    queue = view.samples("queue")
-    if queue is None or view.cpus is None or "queue" in view.average_only:
-        return ""
-    crowd = queue[queue.floats("run_queue") >= 2 * view.cpus]
-    if 2 * len(crowd) <= len(queue):
-        return ""
-    values: Values = {"tasks": weighted.mean(crowd, "run_queue", "queue"), "cpus": view.cpus}
-    values |= {"count": len(crowd), "samples": len(queue)}
-    text = "{tasks:.0f} tasks wanted to run on {cpus} CPUs, " + in_samples(len(queue))
-    return say(text + ": shorter samples would show whether the CPUs have no time left in between", values)
 
 
 def _of_run_queue(view: View, limits: Limits) -> Finding | None:
