@@ -1,0 +1,586 @@
+"""Why a capture is not enough for a verdict, what it shows all the same, and what to capture next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.host.cpu import cpu_shares, is_impossible, tasks_beyond_cpus
+from iodiag.analysis.host.measured_latencies import measured_latencies
+from iodiag.analysis.host.missing_tools import SNAPSHOTS
+from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
+from iodiag.analysis.host.who_waits import (
+    CROWD_TASKS,
+    FEW_BLOCKED_TASKS,
+    LITTLE_PCT,
+    is_waited_for,
+    load_average,
+)
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.states.service_times import (
+    SERVICE,
+    class_of,
+    inferred_class,
+    sane_limit_ms,
+    usual_ms,
+)
+from iodiag.analysis.states.state_sentences import text_of
+from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.device_names import is_physical
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.verdict.health import (
+    LEAST_MOMENTS,
+    MANY_SAMPLES,
+    SELDOM_PER_S,
+    healths,
+    is_brief,
+    lasting_states,
+    mean_blocked_tasks,
+    nobody_waits,
+    somebody_waits,
+    waited,
+    waiting_tasks,
+)
+from iodiag.verdict.mounts import of_mount_samples, of_mounts
+from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
+from iodiag.verdict.since_boot import (
+    between_reports,
+    did_nobody_wait,
+    hours_since_boot,
+    is_calm_on_average,
+    lack_of_disks,
+    with_snapshots,
+)
+
+SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
+    "ps -eo state,pid,wchan:32,cmd | grep ^D",
+    "grep -r . /sys/fs/cgroup --include=io.max",
+)
+"""What tasks wait in, and the limits of control groups, which no column of a disk shows."""
+
+
+SHOW_RUNNING = "mpstat -P ALL 1 10 & pidstat -wt 1 10"
+"""How busy each CPU is, and how often each task is taken off one."""
+
+SHOW_DISKS = "lsblk -o NAME,KNAME,ROTA,TYPE,TRAN,SIZE"
+"""What kind of disk a name stands for, which its latency is held against."""
+
+
+SHOW_IN_FLIGHT = "grep . /sys/block/*/inflight"
+"""Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
+
+
+BUSY_PCT = 85.0
+"""Share of CPU time that work takes from which it is never said that no trouble is visible."""
+
+
+COLLAPSE, LEAST_MOVED_KB = 50.0, 10240.0
+"""Times that a device moves less at the end, and kB/s that it moved before, where the fall is told."""
+
+
+_MOUNT_TOOLS = {"nfs_mounts": "nfsiostat 5 12", "cifs_mounts": "cifsiostat -t 5 12"}
+"""What samples the mounts that a table is of."""
+
+
+def is_crowd(view: View) -> bool:
+    """Whether a crowd of tasks waits on average: blocked, or by idle time of CPUs that are counted."""
+    return bool(view.devices) and waiting_tasks(view).tasks >= CROWD_TASKS
+
+
+def more(count: int) -> str:
+    """How many names are not listed, as the end of a list; empty where all are."""
+    return f", and {count} more" if count > 0 else ""
+
+
+def _collapse_clause(series: DeviceSeries) -> str:
+    """That a device whose latency is not shown moves a fraction in the end, as the end of a clause."""
+    kb = np.nan_to_num(series.samples.floats("kb_per_s"))
+    last = np.flatnonzero(COLLAPSE * kb > kb.max(initial=0.0))
+    left = len(kb) - 1 - int(last.max(initial=0))
+    if left < LEAST_MOMENTS or kb.max() < LEAST_MOVED_KB or series.samples.has("await_ms"):
+        return ""
+    values: Values = {"most": kb.max() / 1024, "now": float(kb[-left:].max()), "left": left}
+    text = (
+        "; it moved up to {most:.0f} MB/s, and at most {now:.0f} kB/s in the last {left} samples: if much is "
+    )
+    return say(
+        text + "left to write then (Dirty in /proc/meminfo), something above the disks holds it", values
+    )
+
+
+def busiest(series: DeviceSeries) -> State:
+    """What it did while requests waited most."""
+    return max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
+
+
+def is_slow(series: DeviceSeries, state: State) -> bool:
+    """Whether requests take longer than one alone does at most on a device of its class."""
+    return bool(state.latency_ms > usual_ms(series, state.size_kb, state.rate))
+
+
+def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
+    """Why the capture is not enough, and what to run; not `is_calm` where the CPUs are seen to be spent."""
+    averaged = [view for view in views if "disk" in view.average_only]
+    settled_by = _of_mounts_alone(views) or "iostat -xyt 1 60"
+    is_live = any(set(view.tables) - view.average_only for view in views)
+    if any(view.average_only for view in views) and not is_live:
+        tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
+        since = "the mount" if tables == "nfs mounts" else "boot or over a run"
+        bounds = next((said for view in averaged if (said := _run_averages(view))), "")
+        if not averaged and len(views) == 1:
+            bounds = _run_without_disks(views[0])
+        said = f"{on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
+        said += _load_clause(views)
+        says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
+        lead = _lead_of_averages(views, is_calm=is_calm and _NOT_SLOW in says)
+        return bounds or (
+            f"{lead}: it has only averages since {since} ({tables}){says}."
+        ), f"Capture samples: `{settled_by}`"
+    if averaged and all(view in averaged for view in views if view.devices):
+        if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
+            return _no_proof(calm + on_average(averaged), is_calm), "Capture samples: `iostat -xyt 1 60`"
+        live = next(
+            (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
+        )
+        said = on_average(averaged)
+        said += _load_clause(views) or ("" if live else _cpu_clause(views, "in its samples "))
+        says = _calm_on_average(averaged, said) or said
+        text = _lead_of_averages(views, is_calm=is_calm and not live and _NOT_SLOW in says)
+        text += ": of the disks it has only averages since boot or over a run"
+        return f"{text}{says}{live}.", "Capture samples: `iostat -xyt 1 60`"
+    more = more_to_capture(views)
+    calm = _calm_clause(views)
+    is_slow = any(health == "slow" for view in views for _, health in healths(view))
+    if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
+        calm = f"{nobody_waits(views[0])}; {why_unknown(views)}"
+    if calm:
+        return _no_proof(calm, is_calm), more
+    return f"This capture is not enough: {why_unknown(views)}.", more
+
+
+def _calm_on_average(averaged: Sequence[View], said: str) -> str:
+    """That nothing was slow, or nobody waited, on average since boot, with what is `said`; else empty."""
+    is_calm = all(map(is_calm_on_average, averaged))
+    if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
+        return ""
+    calm = _NOT_SLOW if is_calm else "nobody waits for I/O"
+    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
+
+
+_NOT_SLOW = "nothing is slow"
+
+
+def _lead_of_averages(views: Sequence[View], *, is_calm: bool) -> str:
+    """How far averages that are calm go: tasks that wait for a disk are in each load average as well."""
+    loads = [fact for view in views for fact in view.facts_of("uptime")]
+    means = [fact.number(f"load_{name}") for fact in loads for name in ("one", "five", "fifteen")]
+    if is_calm and means and max(means) < FEW_BLOCKED_TASKS:
+        return "No trouble is visible, but the capture cannot prove health"
+    return "This capture is not enough"
+
+
+def _load_clause(views: Sequence[View]) -> str:
+    """How many tasks ran or waited by the load average, where nothing else counts them."""
+    return next((f"; {counted.text}" for view in views if (counted := load_average(view)) is not None), "")
+
+
+def more_to_capture(views: Sequence[View]) -> str:
+    """What to run while it is slow, by what is known of who waits."""
+    capture = "`vmstat -t 1 60 > vmstat.out & iostat -xt 1 60 > iostat.out`"
+    if tool := _of_mounts_alone(views):
+        capture = f"`{tool}`"
+    more = f"Capture more while it is slow: {capture}"
+    doubtful = not_shown(views)[:SHOWN]
+    if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
+        more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    if any(map(tasks_beyond_cpus, views)):
+        more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
+    if any(_is_loaded(view) for view in views):
+        more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`, and capture: `vmstat 1 60`"
+    if with_snapshots(views):
+        more = f"Take a second snapshot while it is slow: `{SNAPSHOTS}`"
+    if loaded := [view for view in views if somebody_waits(view) and view.devices]:
+        more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`"
+        more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
+        if all(waiting_tasks(view).is_of_devices for view in loaded):
+            more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
+        elif any(map(_hides_idle, loaded)):
+            more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
+    return more
+
+
+def _of_mounts_alone(views: Sequence[View]) -> str:
+    """What samples the mounts, where these are all that the capture has; else empty."""
+    known = {name for view in views for name in view.tables}
+    return _MOUNT_TOOLS.get(next(iter(known)), "") if len(known) == 1 else ""
+
+
+def _is_loaded(view: View) -> bool:
+    """Whether a load average alone counts a crowd of tasks, and more than CPUs, where these are known."""
+    counted = load_average(view)
+    return counted is not None and counted.number("load_one") >= max(LEAST_CROWD, view.cpus or 0)
+
+
+def _no_proof(calm: str, is_calm: bool) -> str:
+    return f"{'No trouble is visible, but the' if is_calm else 'The'} capture cannot prove health: {calm}."
+
+
+def _odd_steal(views: Sequence[View]) -> str:
+    """That the most striking number of the CPUs is no neighbour's doing, as the end of a sentence."""
+    for view in views:
+        if (cpu := view.cpu_all) is not None and (is_odd := is_impossible(cpu)).any():
+            values: Values = {"steal": float(cpu[is_odd].floats("steal_pct").max())}
+            return say("; steal of {steal:.2f} % beside idle CPUs without work is a wrong counter", values)
+    return ""
+
+
+def _run_averages(view: View) -> str:
+    """What averages over a run bound: a device that was busy for a share of it held it up for no longer.
+
+    Empty where they are since boot, or of no device that did anything.
+    """
+    used = [one for one in without_parts(view.devices) if has_traffic(one) and not one.is_untimed]
+    if not used or len(view.since_boot.get("disk", ())):
+        return ""
+    series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "util")))
+    shares = None if len(view.since_boot.get("cpu", ())) else cpu_shares(view.cpu_all)
+    iowait = shares.iowait if shares else 0.0
+    is_little = all(_is_seldom(one) for one in used)
+    is_little &= iowait <= LITTLE_IOWAIT and not mean_blocked_tasks(view) >= CROWD_TASKS / 2
+    values: Values = {"name": series.name, "did": text_of(busiest(series), len(series.samples), "averages")}
+    text = "{name} ({did})"
+    if shares:
+        text += "; the CPUs were {busy:.0f} % busy, iowait {iowait:.1f} %"
+        values |= {"busy": shares.busy, "iowait": iowait}
+    if not is_little:
+        return say("This capture is not enough: it has only averages over a run: " + text + ".", values)
+    return say(
+        "Over the run storage was not the limit: the busiest device was "
+        + text
+        + ". That does not prove health: "
+        "stalls that are short beside the run do not show in its averages.",
+        values,
+    )
+
+
+def _run_without_disks(view: View) -> str:
+    """What averages over runs tell of all disks together and of the CPUs; empty where they are since boot."""
+    shares = cpu_shares(None if len(view.since_boot.get("cpu", ())) else view.cpu_all)
+    io = view.samples("io")
+    if shares is None or io is None or not io.has("ios_per_s"):
+        return ""
+    values: Values = {"busy": shares.busy, "iowait": shares.iowait}
+    of_cpus = say("the CPUs were {busy:.0f} % busy on average, iowait {iowait:.1f} %", values)
+    return f"This capture is not enough: it has only averages over a run: {_of_all_disks([view])}; {of_cpus}."
+
+
+def _is_seldom(series: DeviceSeries) -> bool:
+    """Whether averages show a device at work for a small part of the run, and answering in time."""
+    is_seldom = bool((series.samples.floats("util") <= LITTLE_OF_RUN).all())
+    state = busiest(series)
+    # what holds next to nothing over the run held nobody up for long, if any device may take that
+    is_sane = state.held < LITTLE_HELD and state.latency_ms <= sane_limit_ms(series, state.size_kb)
+    return is_seldom and state.kind != "stuck" and bool(is_sane or not is_slow(series, state))
+
+
+LITTLE_OF_RUN, LITTLE_IOWAIT, LITTLE_HELD = 0.2, 10.0, 0.1
+"""Busy share of a run, and iowait over it, in %, at which storage takes up a fifth of its time at most; and
+requests in flight over the run that are next to none."""
+
+
+def on_average(views: Sequence[View]) -> str:
+    """What the device that held or did most did on average, in brackets; empty without any.
+
+    Two reports with totals tell what it did between them.
+    """
+    if between := between_reports(views):
+        return between
+    used = [(view, one) for view in views for one in view.devices if has_traffic(one)]
+    depths, busy, rates = (
+        [weighted.or_zero(weighted.mean(one.samples, name)) for _, one in used]
+        for name in ("queue_depth", "util", "ios_per_s")
+    )
+    ranks = [*zip(depths, busy, rates, used, strict=True)]
+    # a layer counts requests before they are merged, but may hold what its disks do not
+    disks = [rank for rank in ranks if not may_be_stacked(rank[3][1])]
+    most = max(1.0, 2 * sum(depth for depth, *_ in disks))
+    held = [rank for rank in ranks if rank[0] >= most] or disks or ranks
+    if not held:
+        return ""
+    *_, (view, series) = max(held, key=lambda rank: rank[:3])
+    copied = copy_clause(view)
+    return f" ({series.name}: {text_of(busiest(series), len(series.samples), 'averages')}{copied})"
+
+
+def _devices_without_samples(view: View) -> list[str]:
+    """Devices with I/O since boot that no sample is of: idle ones may be left out, or rows be cut off."""
+    old = view.since_boot.get("disk")
+    if old is None or "disk" in view.average_only:
+        return []
+    has_io = np.any([old.floats(name) > 0 for name in ("ios_per_s", "reads_per_s", "writes_per_s")], axis=0)
+    worked = old[has_io]["device"].distinct()
+    return [name for name in worked if view.series(view.topology.canonical(name)) is None]
+
+
+def unusable(views: Sequence[View]) -> dict[str, str]:
+    """Why each device of which no sample can be true was left out: of these nothing is known."""
+    left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
+    reasons = [
+        (view, *one) for view, rows in left_out for one in zip(rows["device"], rows["anomaly"], strict=True)
+    ]
+    return {name: reason for view, name, reason in reasons if view.series(name) is None}
+
+
+def _calm_clause(views: Sequence[View]) -> str:
+    """What shows that nothing is wrong as far as the capture goes; empty where something may be.
+
+    Averages since boot show neither.
+    """
+    shown = [
+        view for view in views if not len(view.since_boot.get("disk", ())) or "disk" not in view.average_only
+    ]
+    left = [
+        (view, one) for view in shown for one, health in healths(view) if health not in ("healthy", "idle")
+    ]
+    if any(somebody_waits(view) for view in views) or not all(is_brief(*one) for one in left):
+        return ""
+    if not left and (gone := unusable(views)):
+        return _beside_unusable(views, gone)
+    few = [one for view in shown for one in view.devices if has_traffic(one)]
+    if not left and few and all(busiest(one).rate <= SELDOM_PER_S for one in few):
+        first = max(few, key=lambda one: busiest(one).requests)
+        said: Values = {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
+        said["then"] = f"; {nobody_waits(views[0])}" if all(map(nobody_waits, views)) else ""
+        return say("next to nothing was asked of {name} ({what}){then}", said)
+    if left:
+        series = max((series for _, series in left), key=lambda one: _slowness(busiest(one)))
+        values: Values = {"name": series.name, "what": text_of(busiest(series), len(series.samples))}
+        return say("{name} had brief queues and was idle most of the time ({what})", values)
+    if all(map(_shows_who_waits, views)) and not any(view.devices for view in shown):
+        text, values = _moved(views)
+        if not _may_be_held(values):
+            meanwhile = f" while {say(text, values)}" if text else ""
+            unseen = "though asynchronous I/O would not show"
+            return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
+    return ""
+
+
+def _shows_who_waits(view: View) -> bool:
+    """Whether tasks are counted and none waits for I/O, or one now and then in many samples."""
+    counted = view.cpu_samples if (queue := view.samples("queue")) is None else queue
+    is_long = counted is not None and len(counted) >= MANY_SAMPLES
+    return bool(nobody_waits(view)) and (mean_blocked_tasks(view) == 0 or is_long)
+
+
+def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
+    """What is known of the device that did most, and of how many others nothing is, and why."""
+    used = [one for view in views for one in view.devices if has_traffic(one)]
+    names = [*unusable]
+    values: Values = {"names": ", ".join(names[:SHOWN]) + more(len(names) - SHOWN)}
+    text = "nothing is known of {names}: " + " and ".join(dict.fromkeys(unusable.values()))
+    if used:
+        first = max(used, key=lambda one: busiest(one).requests)
+        values |= {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
+        text = "{name} shows no trouble ({what}); " + text
+    return say(text, values)
+
+
+def _of_all_disks(views: Sequence[View]) -> str:
+    """What a capture shows that names no disk: all disks together (sar -b), and that hardly anybody waits."""
+    io = next((io for view in views if (io := view.samples("io")) is not None and io.has("ios_per_s")), None)
+    if io is None:
+        return f"it has {lack_of_disks(views)}"
+    moved = sum(np.nan_to_num(io.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    values: Values = {"ios": weighted.mean(io, "ios_per_s"), "mb": float(np.mean(moved)) / 1024}
+    values |= {"most": float(np.nanmax(io.floats("ios_per_s"))), "samples": len(io)}
+    text = "it tells no disk apart: all of them together served {ios:.0f} requests/s and {mb:.1f} MB/s on "
+    text += "average"
+    text += ", up to {most:.0f} requests/s" if len(io) > 1 else ""
+    for view in views:
+        cpu, queue = view.cpu_samples, view.samples("queue")
+        if cpu is None or not cpu.has("iowait_pct") or queue is None or not queue.has("load_1m"):
+            continue
+        values["iowait"] = float(np.nanmax(cpu.floats("iowait_pct")))
+        values["load"] = float(np.nanmax(queue.floats("load_1m")))
+        if float(values["iowait"]) < LITTLE_PCT and float(values["load"]) < FEW_BLOCKED_TASKS:
+            text += (
+                "; hardly anybody waits: iowait is at most {iowait:.1f} %, and the load average {load:.2f}"
+            )
+            break
+    return say(text, values)
+
+
+def has_traffic(series: DeviceSeries) -> bool:
+    """Whether it did anything at all."""
+    return any(state.kind != "idle" for state in states(series))
+
+
+def _slowness(state: State) -> tuple[float, float]:
+    """What the sentence is about where nothing is shown: the worst latency, else the most requests."""
+    return (0.0 if math.isnan(state.latency_ms) else state.latency_ms), state.requests
+
+
+DOUBT, SHOWN = "it does not show whether the latency of", 3
+
+
+def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
+    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
+
+    One that answered as expected is none of those that are not shown, unless all did.
+    """
+    with_traffic = []
+    for view, series in ((of, one) for of in views for one in without_parts(of.devices)):
+        if active := lasting_states(series):
+            slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
+            beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
+            with_traffic.append((series, slowest, beside))
+    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
+
+
+def _where_requests_are(view: View) -> str:
+    """Whether what tasks wait for is in flight on the devices shown, and what else it may be."""
+    waiting = waiting_tasks(view)
+    share = 100 * waiting.in_flight / waiting.tasks if waiting.tasks > 0 else math.nan
+    values: Values = {"in_flight": waiting.in_flight, "share": share, "name": waiting.most.name}
+    values["what"] = text_of(busiest(waiting.most), len(waiting.most.samples))
+    if waiting.is_of_devices:
+        text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
+        return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+    if math.isnan(waiting.in_flight):
+        text = "no column shows what is in flight on the devices: they, a limit above them, NFS or a lock may"
+        return text + " be it"
+    text = "no device is seen to be slow"
+    if not waiting.is_elsewhere:
+        return text + ": a limit above them, NFS or a lock may be it"
+    text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
+    text += "the most: a limit above them, NFS, a lock"
+    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+
+
+_HIDDEN = (
+    " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
+    "left out, a stuck one, too)"
+)
+
+
+def _hides_idle(view: View) -> bool:
+    """Whether each row of a device has I/O, as where the tool leaves out those without."""
+    rows = [one.samples for one in view.devices]
+    is_hidden = [np.equal(part["is_omitted"], True) if "is_omitted" in part else False for part in rows]
+    return all(
+        ((part.floats("ios_per_s") > 0) | own).all() for part, own in zip(rows, is_hidden, strict=True)
+    )
+
+
+def why_unknown(views: Sequence[View]) -> str:
+    """What a capture shows of its disks and of who waits that is not enough for a verdict, as a clause."""
+    for view in views:
+        if waits := somebody_waits(view):
+            if view.devices:
+                return f"{waits}, and {_where_requests_are(view)}"
+            paging = view.samples("paging")
+            found = starved(paging) if paging is not None else None
+            starves = f", {say(*found[1:])}" if found else ""
+            is_average = "paging" in view.average_only
+            done, numbers = moved(paging) if paging is not None and is_average else _moved([view])
+            when = "on average since boot" if is_average else "meanwhile"
+            did = f"; {when} {say(done, numbers)}" if done and not found else ""
+            return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
+    if with_traffic := not_shown(views):
+        first, slowest, beside = with_traffic[0]
+        names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
+        values: Values = {"names": names, "beside": beside}
+        values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
+        values["what"] = text_of(slowest, len(first.samples))
+        untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
+        untimed += ": capture its members" if untimed and first.is_stacked else ""
+        untimed += _collapse_clause(first)
+        values["class"] = _by_class(first, slowest)
+        said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        return said if slowest.latency_ms > 0 else said + _host_clause(views)
+    if any(view.devices for view in views):
+        gone = [name for view in views for name in _devices_without_samples(view)]
+        if not gone:
+            return "no device had any I/O while it was taken"
+        names = ", ".join(gone[:3]) + more(len(gone) - 3)
+        return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
+    if all(view.tables.keys() <= {"nfs_mounts"} for view in views) and (said := of_mount_samples(views)):
+        return f"its only numbers are of NFS ({said})"
+    text, values = _moved(views)
+    also = f"; {say(text, values)}" if text else ""
+    calm = next((said for view in views if (said := nobody_waits(view))), "")
+    if calm and not _may_be_held(values):
+        return f"{calm}; {_of_all_disks(views)}{also}"
+    for view in views:
+        if view.left_out is not None and len(view.left_out):
+            return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
+    if any("paging" in view.average_only for view in views):
+        return "its rates are averages since boot, as vmstat prints without an interval"
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
+
+
+def _by_class(series: DeviceSeries, state: State) -> str:
+    """What one request of a device of unknown class may take, as the end of a clause."""
+    if class_of(series) != "unknown" or not state.latency_ms > 0:
+        return ""
+    size = weighted.or_zero(state.size_kb)
+    values: Values = {name: SERVICE[name].usual(size) for name in ("spinning", "solid")}
+    # so many small ones need less than a seek each
+    is_flash = inferred_class(series, state.size_kb, state.rate) == "solid"
+    spinning = "" if is_flash else "a spinning disk up to {spinning:ms}, "
+    return say(f"; alone such a request takes {spinning}flash {{solid:ms}}", values)
+
+
+def _host_clause(views: Sequence[View]) -> str:
+    """What the CPUs did, or how many tasks wanted to run or waited, as the end of a clause."""
+    for view in views:
+        if did := _load_clause([view]) or _cpu_clause([view]):
+            return did
+        queue = None if "queue" in view.average_only else view.samples("queue")
+        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
+            values: Values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
+            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
+    return ""
+
+
+def _cpu_clause(views: Sequence[View], when: str = "") -> str:
+    """What CPUs with time left did in samples, as the end of a clause."""
+    for view in views:
+        shares = cpu_shares(view.cpu_samples)
+        if shares is not None and shares.busy < BUSY_PCT:
+            most = float(np.nanmax(shares.rows.floats("iowait_pct")))
+            values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
+            peak = ", at most {most:.1f} %" if most > shares.iowait else ""
+            text = f"; {when}the CPUs were {{busy:.0f}} % busy, and iowait was {{iowait:.1f}} %"
+            return say(text + peak, values)
+    return ""
+
+
+def _may_be_held(moved: Values) -> bool:
+    """Whether what is moved is at a ceiling, or stalls: who asks without waiting is held as well then."""
+    return bool({"flat", "stalled"} & moved.keys())
+
+
+def _moved(views: Sequence[View]) -> tuple[str, Values]:
+    """What hosts without numbers of their disks read and wrote; empty where no paging is shown."""
+    for view in views:
+        paging = None if "paging" in view.average_only else view.samples("paging")
+        if paging is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
+            return moved(paging, is_waited_for(view, paging))
+    return "", {}
+
+
+def _measured_clause(views: Sequence[View]) -> str:
+    """What a tracer or a load tool measured of the slowest requests, as the end of a clause."""
+    measured = [one for view in views for one in measured_latencies(view)]
+    if not measured:
+        return ""
+    slowest = max(measured, key=lambda one: one.slowest_ms or one.p99_ms or one.mean_ms or 0.0)
+    return f", but {f'on {slowest.device} ' if slowest.device else ''}{slowest.text}"
