@@ -917,3 +917,12 @@ def test_tasks_that_wait_in_other_samples_are_counted_beside_a_moment_of_more(re
     rows = [{"b": others, "wa": 2}] * 12 + [{"b": 3, "wa": 2}]
     (outcome,) = [o for o in report_of(vmstat(rows), rules=[RULE]).outcomes if o.rule == RULE]
     assert ("and at least one in 13" in outcome.reason) == is_told
+
+
+def test_listed_sleepers_are_told_where_no_column_counts_them(report_of):
+    """What waits for NFS counts as no blocked task."""
+    listed = "".join(f"D {4100 + n} nfs_wait_bit_killable /usr/bin/java -jar app.jar\n" for n in range(9))
+    text = "STATE   PID WCHAN                            CMD\n" + listed
+    report = report_of(vmstat([{"b": 0, "wa": 0}] * 9), text)
+    assert "sleep uninterruptibly" in only(report).summary
+    assert "No trouble is visible" not in report.headline

@@ -1768,8 +1768,17 @@ NFS_WRITES = (
         ({"whole": 14.0}, NFS_WRITES, "unknown"),  # it waits here
         ({"again": 3}, NFS_WRITES, "unknown"),
         ({"backlog": "2.00"}, NFS_WRITES, "unknown"),
+        (
+            {"reads": 0.5, "trip": 30000.0, "whole": 30000.5},
+            NFS_WRITES,
+            "unknown",
+        ),  # so slow that it is seldom
+        ({"reads": 2.0, "kb": 2048.0}, NFS_WRITES, "unknown"),  # of what else it is asked nothing is timed
     ],
-    ids=["prompt", "writes not shown", "a slow server", "a wait before it is sent", "sent again", "backlog"],
+    ids=[
+        *("prompt", "writes not shown", "a slow server", "a wait before it is sent", "sent again", "backlog"),
+        *("a server that hardly answers", "other operations"),
+    ],
 )
 def test_nfs_alone_is_told_with_its_numbers_and_healthy_where_each_is_answered(changes, writes, state):
     numbers = {"reads": 108.0, "kb": 110592.0, "trip": 9.5, "whole": 9.54, "again": 0, "backlog": "0.00"}
@@ -2103,3 +2112,17 @@ def test_disk_rows_that_were_not_read_are_no_lack_of_disk_statistics():
     rows = "Device            r/s     w/s     rkB/s     wkB/s  %util\nsda 1.0 2.0 3.0\nsdb 1.0 2.0 3.0\n"
     assert "it has no disk statistics that could be read; " in report_of(cpu + rows).headline
     assert "it has no disk statistics; " in report_of(cpu).headline
+
+
+@pytest.mark.parametrize("beside", ["", "10:00:00 up 9 days, 1 user, load average: 40.20, 39.80, 38.00\n"])
+def test_nfs_that_falls_silent_or_stands_beside_a_load_is_not_healthy(beside):
+    numbers = {"reads": 108.0, "kb": 110592.0, "trip": 9.5, "whole": 9.54, "again": 0, "backlog": "0.00"}
+    busy = NFS.format(ops="163.00", **numbers) + NFS_WRITES
+    still = NFS.format(
+        ops="0.00", **dict.fromkeys(("reads", "kb", "trip", "whole"), 0.0), again=0, backlog="0.00"
+    )
+    text = NFS.format(ops="0.17", **numbers | {"reads": 0.077, "kb": 78.848}) + NFS_WRITES + busy * 2
+    assert (
+        state_of(text + (busy if beside else still + NFS_WRITES), *([beside] if beside else [])) != "healthy"
+    )
+    assert state_of(text + busy) == "healthy"

@@ -40,6 +40,7 @@ from iodiag.verdict.health import (
     healths,
     is_brief,
     lasting_states,
+    many_ask,
     mean_blocked_tasks,
     nobody_waits,
     somebody_waits,
@@ -504,7 +505,8 @@ def why_unknown(views: Sequence[View]) -> str:
         untimed += _collapse_clause(first)
         values["class"] = _by_class(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
-        return said if slowest.latency_ms > 0 else said + _host_clause(views)
+        asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
+        return said + (asked if slowest.latency_ms > 0 else _host_clause(views))
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:

@@ -115,7 +115,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield few or RULE.undetermined(say(text, {"often": often, "samples": len(counts)}))
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
-        yield RULE.clear(say("at most {most:g} tasks were blocked on I/O at a time", {"most": most}))
+        # what waits for NFS or a lock is counted by no column
+        yield _of_listing(view, limits) or RULE.clear(
+            say("at most {most:g} tasks were blocked on I/O at a time", {"most": most})
+        )
 
 
 def _is_moment(rows: Table, samples: int, limits: Limits) -> bool:
@@ -183,7 +186,7 @@ def _asleep(view: View, queue: Table, limits: Limits) -> Finding | None:
     if not (is_steady and max(seen, at_work) <= NOBODY and idle >= limits.unused):
         return None
     values: Values = {"now": now, "before": before, "seen": seen, "idle": idle, "tasks": round(before)}
-    text = "{seen:g} tasks run or are blocked and the CPUs are {idle:.0f} % idle"
+    text = "{seen:.1f} tasks run or are blocked and the CPUs are {idle:.0f} % idle"
     load = "the load average is {now} and was {before} over five minutes"
     return RULE.finding(
         severity="notice",
