@@ -1207,8 +1207,7 @@ def test_idle_time_is_at_most_what_a_refuted_util_leaves():
 @pytest.mark.parametrize(
     ("runs", "cpus", "told"),
     [
-        ((30, 64, 41), None, "30 to 64 tasks wanted to run at the moments of the 3 samples"),
-        ((30, 64, 41), None, "with fewer than about 90 CPUs, some wait for one"),
+        ((30, 64, 41), None, ""),  # a large host serves as many
         ((30, 64, 41), 8, "45 tasks wanted to run on 8 CPUs, in 3 of 4 samples"),
         ((30, 64, 41), 64, ""),
         ((30, 2, 41), None, ""),

@@ -132,39 +132,19 @@ def crowd(view: View) -> float:
 
 
 def tasks_beyond_cpus(view: View) -> str:
-    """That far more tasks wanted to run than CPUs serve, while these had idle time; empty where not.
+    """That twice as many tasks wanted to run as there are CPUs, in most samples, while these had idle time.
 
-    Twice as many as there are CPUs, in most samples. Where CPUs are not counted: a crowd in each sample, as
-    only a large host serves in its busy time, since a task that runs counts as one that wants to.
+    Empty where not, and where CPUs are not counted: a large host serves as many.
     """
     queue = view.samples("queue")
-    if queue is None or "queue" in view.average_only or view.has_only_cpu_averages:
+    if queue is None or "queue" in view.average_only or view.has_only_cpu_averages or view.cpus is None:
         return ""
-    if view.cpus is not None:
-        crowded = queue[queue.floats("run_queue") >= 2 * view.cpus]
-        if 2 * len(crowded) <= len(queue):
-            return ""
-        values: Values = {"tasks": weighted.mean(crowded, "run_queue", "queue"), "cpus": view.cpus}
-        values |= {"count": len(crowded), "samples": len(queue)}
-        return say("{tasks:.0f} tasks wanted to run on {cpus} CPUs, " + in_samples(len(queue)), values)
-    if view.cpu_all is None:
+    crowded = queue[queue.floats("run_queue") >= 2 * view.cpus]
+    if 2 * len(crowded) <= len(queue):
         return ""
-    own, other = paired(queue, view.cpu_all)
-    tasks, cpu = queue.floats("run_queue")[own], view.cpu_all[other]
-    busy, is_idle = _work(cpu) / 100, cpu.floats("idle_pct") >= IDLE_PCT
-    is_crowd = (tasks >= np.fmax(_CROWD_WITHOUT_CPU_COUNT, _LARGE_HOST * busy)) & is_idle
-    if len(own) < 2 or not is_crowd.all():
-        return ""
-    values = {"least": tasks.min(), "most": tasks.max(), "samples": len(own)}
-    values["enough"] = tasks.sum() / busy.sum()
-    text = "{least:.0f} to {most:.0f} tasks wanted to run at the moments of the {samples} samples, while the "
-    return say(
-        text + "CPUs had idle time: with fewer than about {enough:.0f} CPUs, some wait for one", values
-    )
-
-
-_LARGE_HOST = 32.0
-"""CPUs that a host has to have for tasks that run to be so many in its busy time."""
+    values: Values = {"tasks": weighted.mean(crowded, "run_queue", "queue"), "cpus": view.cpus}
+    values |= {"count": len(crowded), "samples": len(queue)}
+    return say("{tasks:.0f} tasks wanted to run on {cpus} CPUs, " + in_samples(len(queue)), values)
 
 
 def run_queue_bursts(view: View) -> RunQueueBursts | None:
