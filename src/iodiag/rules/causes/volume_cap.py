@@ -102,12 +102,10 @@ def _is_twin(view: View, held: str, other: DeviceSeries, top: Plateau, limits: L
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series) or is_card(series):
         return RULE.clear("disks and cards have flat tops of their own", series.name)
-    samples = level_samples(series)
+    samples = _once_each(level_samples(series))
     demand = samples.floats("at_once") >= WINDOW_EXIT_SHARE * limits.least_depth
     demand &= samples.floats("util") >= limits.least_util / 100
     demand &= ~(samples.floats("interval_s") > limits.longest)
-    if np.count_nonzero(demand) == 2 and _are_one(samples[demand]):
-        demand[np.flatnonzero(demand)[1]] = False
     count = int(np.count_nonzero(demand))
     if not count and _is_queued_otherwise(series, limits):
         reason = (
@@ -129,10 +127,11 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcom
     return RULE.undetermined(reason, series.name)
 
 
-def _are_one(two: Table) -> bool:
-    """Whether two samples are equal in each number, as where a paste has one twice: no meter is that even."""
-    numbers = [two.floats(name) for name in ("ios_per_s", "kb_per_s", "latency_ms", "depth", "util_pct")]
-    return not np.nan_to_num(np.diff(numbers)).any()
+def _once_each(samples: Table) -> Table:
+    """The samples without those that equal an earlier one in each number: a paste has them again."""
+    names = ("ios_per_s", "kb_per_s", "latency_ms", "depth", "util_pct")
+    numbers = np.nan_to_num(np.stack([samples.floats(name) for name in names], axis=1))
+    return samples[np.sort(np.unique(numbers, axis=0, return_index=True)[1])]
 
 
 def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:
