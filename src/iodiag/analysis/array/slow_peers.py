@@ -158,8 +158,9 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
         is_later = disk.latency >= other.latency + _FELT_MS
         is_odd = is_far & is_later & (_are_like(disk, other, _EQUAL_RATE) | _is_slow_alone(disk, other))
         if class_of(disk.series) == class_of(other.series):
-            is_odd |= _is_slow_twin(disk, other) & stands_out
+            is_odd |= _is_slow_twin(disk, other)
             is_odd |= is_far & is_later & (class_of(disk.series) == "solid")
+            is_odd &= stands_out
         is_odd &= ~_is_in_line(disk, other)
         # as quick as its sibling as often: which of them was slow is chance
         if 2 * is_odd.sum() <= (is_odd | (like & (disk.latency <= _AS_QUICK * other.latency))).sum():
