@@ -926,3 +926,31 @@ def test_listed_sleepers_are_told_where_no_column_counts_them(report_of):
     report = report_of(vmstat([{"b": 0, "wa": 0}] * 9), text)
     assert "sleep uninterruptibly" in only(report).summary
     assert "No trouble is visible" not in report.headline
+
+
+@pytest.mark.parametrize(
+    ("load", "idle", "has_queue", "severity"),
+    [
+        ("40.20, 39.80, 38.00", 97.0, False, "warning"),
+        ("40.20, 39.80, 38.00", 97.0, True, "warning"),
+        ("20.00, 39.80, 38.00", 97.0, False, None),  # a load that ended
+        ("40.20, 39.80, 38.00", 60.0, False, None),  # they may run now and then
+        ("6.00, 5.00, 4.00", 97.0, False, None),  # a few, of which nothing is known
+    ],
+    ids=["no queue", "a queue", "ended", "CPUs at work", "few"],
+)
+def test_a_crowd_that_only_the_load_average_counts_beside_idle_cpus_sleeps(
+    report_of, load, idle, has_queue, severity
+):
+    uptime = f"10:00:00 up 200 days,  3:00,  2 users,  load average: {load}\n"
+    cpu = {"%user": 100 - idle, "%iowait": 0.0, "%idle": idle}
+    samples = [iostat([{"sda": {"w/s": 1.0, "wkB/s": 8.0}}] * 5, cpu, cpus=8)]
+    samples += [vmstat([{"r": 0, "b": 0, "us": round(100 - idle), "wa": 0}] * 5)] if has_queue else []
+    report = report_of(uptime, *samples)
+    finding = only(report)
+    assert (finding.severity if finding else None) == severity
+    if finding:
+        assert (
+            "About 40 tasks sleep uninterruptibly: a lock, a driver or NFS may hold them" in report.headline
+        )
+        assert "No trouble is visible" not in report.headline

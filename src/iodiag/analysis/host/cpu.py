@@ -132,9 +132,9 @@ def crowd(view: View) -> float:
 
 
 def tasks_beyond_cpus(view: View) -> str:
-    """That twice as many tasks wanted to run as there are CPUs, in most samples, while these had idle time.
+    """That twice as many tasks wanted to run as there are CPUs, in most samples; else empty.
 
-    Empty where not, and where CPUs are not counted: a large host serves as many.
+    A sample's mean may show idle time all the same. CPUs have to be counted: a large host serves as many.
     """
     queue = view.samples("queue")
     if queue is None or "queue" in view.average_only or view.has_only_cpu_averages or view.cpus is None:

@@ -58,7 +58,7 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import NOBODY, blocked, by_device, load_average, rows_at
+from iodiag.analysis.host.who_waits import MANY_CPUS, NOBODY, blocked, by_device, load_average, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -82,9 +82,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _of_disks(view, rows, limits)
         return
     if queue is None:
-        yield _of_listing(view, limits) or _of_cpus_alone(view, limits)
+        yield _of_listing(view, limits) or _asleep(view, limits) or _of_cpus_alone(view, limits)
         return
-    if (uncounted := _uncounted(view, queue, limits) or _asleep(view, queue, limits)) is not None:
+    if (uncounted := _uncounted(view, queue, limits) or _asleep(view, limits)) is not None:
         yield uncounted
         return
     is_direct = view.has("queue", "blocked")
@@ -170,38 +170,48 @@ def _uncounted(view: View, queue: Table, limits: Limits) -> Finding | None:
     )
 
 
-def _asleep(view: View, queue: Table, limits: Limits) -> Finding | None:
+def _asleep(view: View, limits: Limits) -> Finding | None:
     """Whether a load average that does not fall counts tasks of which no sample sees any run or wait.
 
-    After tasks that ran until just before, that of a minute soon falls below that of five.
+    After tasks that ran until just before, that of a minute soon falls below that of five. Where no table
+    counts tasks, they have to be a crowd beyond the CPUs that work.
     """
-    facts, cpu = view.facts_of("uptime"), view.cpu_samples
-    if not facts or cpu is None or not view.has("queue", "blocked") or "queue" in view.average_only:
+    facts, cpu, queue = view.facts_of("uptime"), view.cpu_samples, view.samples("queue")
+    is_counted = queue is not None and view.has("queue", "blocked") and "queue" not in view.average_only
+    if not facts or cpu is None or (queue is not None and not is_counted):
         return None
     now, before = (facts[-1].number(f"load_{name}") for name in ("one", "five"))
-    seen = sum(weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
     idle = weighted.mean(cpu, "idle_pct", "cpu")
-    at_work = (100 - idle) / 100 * (view.cpus or 1)
-    is_steady = now >= before >= limits.tasks
-    if not (is_steady and max(seen, at_work) <= NOBODY and idle >= limits.unused):
+    seen = (100 - idle) / 100 * (view.cpus or (MANY_CPUS if queue is None else 1))
+    if queue is not None:
+        seen = max(seen, sum(weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")))
+    rows = cpu if queue is None else queue
+    is_crowd = before - seen >= crowd(view) and len(rows) >= limits.samples  # one is a moment
+    is_quiet = idle >= limits.unused and (seen <= NOBODY or is_crowd)
+    if not (now >= before >= limits.tasks and is_quiet and (is_counted or is_crowd)):
         return None
-    values: Values = {"now": now, "before": before, "seen": seen, "idle": idle, "tasks": round(before)}
+    values: Values = {"now": now, "before": before, "seen": seen, "idle": idle, "tasks": round(before - seen)}
     text = "{seen:.1f} tasks run or are blocked and the CPUs are {idle:.0f} % idle"
+    text = text if is_counted else "the CPUs are {idle:.0f} % idle"
     load = "the load average is {now} and was {before} over five minutes"
+    who = ", and do no work, as some kernel threads do all the time"
+    remedy = "See what the tasks in state D wait in: a load average of kernel threads is no load."
+    if is_crowd:
+        who = ": a lock, a driver or NFS may hold them"
+        remedy = "See what the tasks in state D wait in (wchan of ps), and the kernel's log: dmesg -T."
     return RULE.finding(
-        severity="notice",
-        confidence="low",
+        severity="warning" if is_crowd else "notice",
+        confidence="medium" if is_crowd else "low",
         title=_UNCOUNTED,
-        **time_fields(queue, of_host=True),
-        summary=say(
-            "About {tasks:g} tasks sleep uninterruptibly and do no work, as some kernel threads do all the "
-            f"time: {load}, while {text}.",
-            values,
+        **time_fields(rows, of_host=True),
+        summary=say(f"About {{tasks:g}} tasks sleep uninterruptibly{who}: {load}, while {text}.", values),
+        evidence=(
+            cite_fact(facts[-1]),
+            cite(rows, text, values, worst="idle_pct" if queue is None else "run_queue"),
         ),
-        evidence=(cite_fact(facts[-1]), cite(queue, text, values, worst="run_queue")),
         refutes=("tasks that ran until seconds before the samples, or wake together for moments",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
-        remedy=("See what the tasks in state D wait in: a load average of kernel threads is no load.",),
+        remedy=(remedy,),
     )
 
 
