@@ -1307,14 +1307,18 @@ def test_iowait_of_a_calm_average_is_that_of_less_than_a_task(cpus, is_calm):
         ("0.00", "0.02 0.90 3.01", "23.10", False),
         ("0.06", "9.20 90.0 13.01", "23.10", False),
         ("0.06", "0.02 0.90 3.01", "640.0", False),
+        ("0.06", "0.02 0.90 3.01", "95.0", False),
     ],
-    ids=["nobody", "somebody", "a host that counts none", "readers wait", "writes that no device explains"],
+    ids=[
+        *("nobody", "somebody", "a host that counts none", "readers wait", "writes that no device explains"),
+        "asynchronous writes, as may be",
+    ],
 )
 def test_averages_of_late_writes_that_nobody_waits_for_say_so(iowait, reads, wait, is_told):
     cpu = f"avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {iowait} 0.00 91.00\n\n"
     row = f"sda {reads} 45.00 6.20 44.30 {wait} 7.15 0.14 0.31\n"
     said = report_of(LINUX + cpu + OLD_X + row).headline
-    assert ("on average nobody waits for I/O (sda: 6.20 writes/s" in said) is is_told
+    assert ("on average nobody is seen to wait for I/O (sda: 6.20 writes/s" in said) is is_told
 
 
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
@@ -2125,3 +2129,13 @@ def test_nfs_that_falls_silent_or_stands_beside_a_load_is_not_healthy(beside):
         state_of(text + (busy if beside else still + NFS_WRITES), *([beside] if beside else [])) != "healthy"
     )
     assert state_of(text + busy) == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("rate", "wait", "count", "severity"),
+    [(12, 300.0, 5, "warning"), (12, 60.0, 5, "notice"), (12, 300.0, 2, "notice")],
+    ids=["always", "most of the time", "two samples"],
+)
+def test_late_reads_that_are_in_flight_all_the_time_are_a_cost(rate, wait, count, severity):
+    row = both(rate, wait, writes=800, util=35) | {"w_await": 0.5}
+    assert report_of(iostat([{"sda": row}] * count)).verdict.severity == severity

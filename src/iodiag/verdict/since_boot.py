@@ -125,13 +125,17 @@ def is_calm_on_average(view: View) -> bool:
 def did_nobody_wait(view: View) -> bool:
     """Whether next to no task waited for I/O on average since boot, by the CPUs and by the reads in flight.
 
-    On a host with idle time, which counts who waits: writes that somebody waits for are in its iowait.
+    On a host with idle time, which counts who waits: writes that somebody waits for are in its iowait, but
+    for asynchronous ones: few may be in flight.
     """
     shares = cpu_shares(view.cpu_all)
     if shares is None or not view.cpus or shares.idle <= _SPARE_PCT or shares.iowait <= 0:
         return False
     devices = without_parts(view.devices)
-    if any(is_past_sane(one, state) for one in devices for state in states(one)):
+    each = [(one, state) for one in devices for state in states(one)]
+    if any(is_past_sane(one, state) for one, state in each):
+        return False
+    if not sum(weighted.or_zero(state.held) for _, state in each) < _FEW_HELD:
         return False
     reads = sum(_reads_in_flight(one) for one in devices)
     return shares.iowait / 100 * view.cpus < _LITTLE and reads < _LITTLE
@@ -155,10 +159,10 @@ def is_past_sane(series: DeviceSeries, state: State) -> bool:
     return False
 
 
-_CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S, _LITTLE = 5.0, 10, 0.5, 10.0, 0.05
+_CALM_IOWAIT, _FEW_CPUS, _MOST_BUSY, _FEW_PER_S, _LITTLE, _FEW_HELD = 5.0, 10, 0.5, 10.0, 0.05, 0.5
 """Iowait in % of so many CPUs at the most (half a task), the busy share of a device, and its requests per
 second up to which averages are calm; and requests in flight, tasks that wait, and busy share, that are next
-to none."""
+to none; and requests in flight that are few."""
 
 _SPARE_PCT = 50.0
 """Idle time from which iowait counts all who wait."""

@@ -169,7 +169,7 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     is_calm = all(map(is_calm_on_average, averaged))
     if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
-    calm = _NOT_SLOW if is_calm else "nobody waits for I/O"
+    calm = _NOT_SLOW if is_calm else "nobody is seen to wait for I/O"
     return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
 
 

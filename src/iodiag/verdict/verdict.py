@@ -48,6 +48,7 @@ from iodiag.verdict.health import (
     nobody_waits,
     queued,
     reader_of,
+    reads_are_late,
     shown_health,
     somebody_waits,
     waited,
@@ -338,14 +339,15 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
 def _is_waited_for(view: View, series: DeviceSeries) -> bool:
     """Whether idle CPUs count a task that always waits while a device is late and never idle in any sample.
 
-    Without CPUs, one process that reads all of a device that is never idle waits as long.
-
     Of fewer than three samples the average since boot has to show as much. Where it is late for any class,
-    whoever waits does so for it, but for as many as other devices hold.
+    whoever waits does so for it, but for as many as other devices hold. Without CPUs, one process that reads
+    all that a never idle device gives waits as long.
     """
     shares = cpu_shares(view.cpu_samples)
-    if shares is None or not somebody_waits(view):
+    if shares is None:
         return reader_of(view, series) is not None
+    if not somebody_waits(view):
+        return False
     tasks = shares.iowait * (view.cpus or LEAST_CPUS) / 100
     if is_late_on_any_class(series):
         own = relatives(view, series.name)
@@ -369,10 +371,13 @@ def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
     """Whether a device without idle time takes longer than its class for reads, and holds little else.
 
     Reads are waited for by nature; what is written may be a cache that is flushed. Where the class is not
-    known, the host's own numbers have to show that somebody waits.
+    known, the host's own numbers have to show that somebody waits, or reads that no queue excuses have to be
+    in flight all the time.
     """
     state = busiest(series)
     reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
+    if reads >= 1 and state.samples >= LEAST_MOMENTS and reads_are_late(series, state):
+        return True
     is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
     is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
     return is_full and is_slow(series, state) and (is_class_known or bool(somebody_waits(view)))

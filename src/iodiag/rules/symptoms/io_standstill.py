@@ -163,7 +163,9 @@ def _never_moved(view: View, paging: Table, queue: Table, limits: Limits) -> Fin
         values: Values = {"count": max(map(len, windows(paging, is_held, gap=0)), default=0)}
         if float(values["count"]) < limits.pause:
             return RULE.clear("no stretch in which tasks wait and nothing is moved any more")
-        text = "nothing was moved in {count} samples on end while tasks were blocked; a longer stretch would "
+        text = (
+            "nothing was moved in {count} samples in a row while tasks were blocked; a longer stretch would "
+        )
         return RULE.undetermined(say(text + "tell", values))
     is_crowd = (tasks >= max(limits.tasks_alone, crowd(view))).all() and tasks[-1] >= tasks[0]
     is_all = is_still.all() and len(paging) >= limits.samples
@@ -281,7 +283,7 @@ RULE = Rule(
         "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
         "pause": Threshold(
-            2, "samples", "on end that clear nothing", "judgement: one may be between two writes"
+            2, "samples", "in a row that clear nothing", "judgement: one may be between two writes"
         ),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
         "steady": Threshold(10, "samples", "of a steady load after which three are now", "judgement"),
