@@ -128,6 +128,11 @@ def test_a_clock_that_goes_back_begins_another_listing(later):
     assert len(set(table["clock_s"].tolist())) == 1
 
 
+def test_a_header_above_rows_of_another_shape_says_nothing_of_what_was_moved():
+    header = next(line for line in RUN.splitlines(keepends=True) if "COMMAND" in line)
+    assert not blocks_of(FORMAT, header + "1234 be/4 postgres 0.00 B/s 45.2 MB/s 0.00% 99.8% postgres\n")
+
+
 @pytest.mark.parametrize("number", ["TID", "PID"])
 def test_numbers_without_a_header_are_of_threads_and_others_as_it_says(number):
     header = next(line for line in TIMED.splitlines(keepends=True) if "COMMAND" in line)

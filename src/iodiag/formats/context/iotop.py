@@ -91,8 +91,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         used = at
     if not used:
         return None
-    if listing.unread and not listing.samples:
-        return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b")
+    if not listing.samples:
+        # a header above rows of another shape: that nobody read or wrote would be a number nobody printed
+        return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b") if listing.unread else None
     processes, samples = _measured(listing)
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"

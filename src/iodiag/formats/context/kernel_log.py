@@ -47,7 +47,10 @@ _LEVEL = r"(?:<\d{1,3}>|[a-z]\w{1,7} {0,6}:[a-z]{2,7} {0,6}: )?"
 _THREAD = r"(?: ?\[ {0,8}[TC]\d{1,8}\])?"
 _BOOT_CLOCK = r"\[ {0,12}(?P<boot>\d{1,10}\.\d{2,9})\]"
 _BOOT = _BOOT_CLOCK + _THREAD + r" ?(?:(?P<of>[\w.-]{1,253}) kernel: )?"
-_HUMAN = r"\[(?:[A-Z][a-z]{2} ?\d{1,2} \d\d:\d\d| {0,8}\+ {0,8}\d{1,8}\.\d{6})\] "
+_HUMAN = (
+    r"\[(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|[A-Z][a-z]{2} ?\d{1,2} \d\d:\d\d"
+    r"| {0,8}\+ {0,8}\d{1,8}\.\d{6})\] "
+)
 _CTIME = r"\[(?P<ctime>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"\d\d:\d\d:\d\d"
