@@ -349,7 +349,7 @@ def test_convert_selects_rows_and_takes_what_an_input_lacks(tmp_path):
     for wrong in (("--device", "sdx"), ("--since", "11:00")):
         done = run("convert", str(capture), "--table", "disk", *wrong)
         assert (done.exit_code, done.stdout) == (2, "")
-        assert f"{wrong[0]}: no row of disk is left" in done.stderr
+        assert f"disk has no rows for {wrong[0]}" in done.stderr
     capture.write_text("Device r/s w/s rkB/s wkB/s aqu-sz %util\nsda 10.13 0.00 40.17 0.00 0.13 1.37\n")
     done = run("convert", str(capture), "--table", "disk", "--interval", "60", "--format", "jsonl")
     assert [json.loads(line)["interval_s"] for line in done.stdout.splitlines()] == [60.0]

@@ -255,7 +255,9 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
             charts = (
-                f" and {beside} chart{'s' * (beside != 1)} beside it (--no-charts: none)" if beside else ""
+                f" and {beside} chart{'s' * (beside != 1)} beside it (--no-charts omits them)"
+                if beside
+                else ""
             )
             click.echo(f"iodiag: wrote {one_line(path)}{charts}", err=True)
     if not formats:

@@ -76,9 +76,7 @@ def convert(
         raise ConfigError(f"{said}; give --table with one of {', '.join(tables) or '(none)'}")
     asked = [option for name, option in _CHOOSING.items() if options[name]]
     if asked and not len(tables[table]):
-        raise ConfigError(
-            f"{', '.join(asked)}: no row of {table} is left; `iodiag inspect` says what there is"
-        )
+        raise ConfigError(f"{table} has no rows for {', '.join(asked)}; `iodiag inspect` says what there is")
     data = _encode(tables[table], chosen)
     if output:
         write_whole(Path(output), data)

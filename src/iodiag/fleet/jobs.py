@@ -72,7 +72,7 @@ def _run_one(job: Job, files: _Files, place: store.OutputStore, token: str) -> D
     except IodiagError as problem:
         return Done(job.host, job.day, job.key, tuple(rows), str(problem))
     except Exception as error:  # the fence around one host-day: recorded, the others go on
-        reason = f"{job.host} {job.day}: {type(error).__name__}: {error}; report this with its inputs"
+        reason = f"{type(error).__name__}: {error}; report this with its inputs"
         return Done(job.host, job.day, job.key, tuple(rows), reason)
     store.write_day(place, token, contents)
     return Done(job.host, job.day, job.key, tuple(rows))
@@ -87,7 +87,7 @@ def _contents(
     try:
         check_selected(whole, hosts, options)
     except ConfigError as problem:  # of this host-day: others may have what is asked for
-        raise IodiagError(f"{job.host} {job.day}: {problem}") from None
+        raise IodiagError(str(problem)) from None
     report = judged(whole, hosts, options)
     whole = narrowed(whole, options)
     report = replace(report, generated=_as_of(job.day))
