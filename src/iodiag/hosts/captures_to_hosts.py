@@ -8,6 +8,7 @@ their folder's, or their archive's. What stays between several hosts is given to
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,9 @@ from iodiag.table.tables import Tables
 from iodiag.table.texts import Texts
 
 Owners = Mapping[str, str | None]
+
+_HostsByLine = Mapping[str, tuple[Sequence[int], Sequence[str | None]]]
+"""The first lines of each input's context sections, upwards, and the hosts of these."""
 
 STATEMENT = "hostname"
 """The format of a section that names the host of everything below its source's folder."""
@@ -167,12 +171,13 @@ def _owned(capture: Capture, owners: Owners, only: str | None) -> Capture:
         else replace(section, host=owners[section.source])
         for section in capture.sections
     ]
+    stated = _hosts_by_line(capture.sections)
     return replace(
         capture,
         tables=_given(capture.tables, owners),
         averages=_given(capture.averages, owners),
         sections=sections,
-        evidence=[_fact_of(fact, capture.sections, owners) for fact in capture.evidence],
+        evidence=[_fact_of(fact, stated, owners) for fact in capture.evidence],
         topologies=_topologies(capture, owners, only),
     )
 
@@ -194,15 +199,26 @@ def _with_owners(table: Table, owners: Owners) -> Table:
     return table.with_columns(host=Texts.coded(codes, words))
 
 
-def _fact_of(fact: Fact, sections: Sequence[Section], owners: Owners) -> Fact:
-    host = fact.host or _host_at(sections, fact.ref.source, fact.ref.first) or owners.get(fact.ref.source)
+def _fact_of(fact: Fact, stated: _HostsByLine, owners: Owners) -> Fact:
+    host = fact.host or _host_at(stated, fact.ref.source, fact.ref.first) or owners.get(fact.ref.source)
     return replace(fact, host=host) if host != fact.host else fact
 
 
-def _host_at(sections: Sequence[Section], source: str, line: int) -> str | None:
+def _hosts_by_line(sections: Iterable[Section]) -> _HostsByLine:
+    begins: dict[str, dict[int, str | None]] = {}
+    for section in sections:
+        if section.is_context:
+            begins.setdefault(section.source, {}).setdefault(section.first_line, section.host)
+    return {
+        source: (sorted(hosts), [hosts[line] for line in sorted(hosts)]) for source, hosts in begins.items()
+    }
+
+
+def _host_at(stated: _HostsByLine, source: str, line: int) -> str | None:
     """The host of the context section that a line stands in, where an input shows several hosts."""
-    above = [s for s in sections if s.source == source and s.is_context and s.first_line <= line]
-    return max(above, key=lambda section: section.first_line).host if above else None
+    lines, hosts = stated.get(source, ((), ()))
+    at = bisect_right(lines, line)
+    return hosts[at - 1] if at else None
 
 
 def topologies_of(devices: Iterable[Device], sections: Sequence[Section]) -> dict[str | None, DeviceTopology]:
@@ -212,19 +228,20 @@ def topologies_of(devices: Iterable[Device], sections: Sequence[Section]) -> dic
     """
     if len({section.host for section in sections if section.host}) < 2:
         return {}
+    stated = _hosts_by_line(sections)
     grouped: dict[str | None, list[Device]] = {}
     for device in devices:
-        grouped.setdefault(_stated_host(device, sections), []).append(device)
+        grouped.setdefault(_stated_host(device, stated), []).append(device)
     return {host: merge(found) for host, found in grouped.items()}
 
 
 _ADDRESS = re.compile(r"\S+ (?P<source>.+):(?P<line>\d+)")
 
 
-def _stated_host(device: Device, sections: Sequence[Section]) -> str | None:
+def _stated_host(device: Device, stated: _HostsByLine) -> str | None:
     for origin in device.provenance.values():
         if address := _ADDRESS.fullmatch(origin):
-            return _host_at(sections, address["source"], int(address["line"]))
+            return _host_at(stated, address["source"], int(address["line"]))
     return None
 
 
