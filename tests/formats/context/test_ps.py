@@ -29,6 +29,15 @@ def test_rows_of_ps_aux_without_their_header_are_known_by_their_shape():
     counted, *asleep = facts_of(text + process(9, "D+", "cp a b"))
     assert (counted.number("uninterruptible"), counted.number("flushers")) == (3, 2)
     assert [fact.word("pid") for fact in asleep] == ["7", "8", "9"]
+    assert asleep[-1].word("process") == "cp", "a short word behind a program may be a secret, too"
+
+
+def test_the_rest_of_a_broken_command_is_unread_and_ends_no_listing():
+    broken = process(7, "D", "java -Da=b") + "   -Dc=d\n"
+    (block,) = blocks_of(FORMAT, AUX + broken + process(8, "D", "cp a b"))
+    assert (block.facts[0].number("uninterruptible"), block.used, block.unread) == (2, 4, (3,))
+    (block,) = blocks_of(FORMAT, AUX + broken + "-Dd=e\n" + process(8, "S"))[:1]
+    assert (block.facts[0].number("processes"), block.used, block.unread) == (1, 2, ())
 
 
 def test_what_they_sleep_in_is_told_where_it_is_shown():
@@ -49,8 +58,10 @@ def test_what_they_sleep_in_is_told_where_it_is_shown():
         "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
         "      7 app       20   0 1466688 173192  62468 D   0.0   0.7   0:06.51 cp\n",
         "D 12 Nov the disks were slow\n",
+        "DN 100 latency_high (see below)\n",
+        "D 5120 write_back 12\n",
     ],
-    ids=["no rows", "no state", "BSD", "top", "prose"],
+    ids=["no rows", "no state", "BSD", "top", "prose", "remark", "counter"],
 )
 def test_other_listings_are_not_read(text):
     assert not any(block.facts for block in blocks_of(FORMAT, text))

@@ -207,6 +207,7 @@ config:
             da1     ONLINE       0     0     2
 """
 PS = "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         1     0  0 10:00 ?        00:00:01 init\n"  # noqa: E501
+PS_USE = "USER       PID %CPU %MEM    VSZ   RSS COMMAND\nroot         1  0.0  0.1 168140 11620 init\n"
 
 NET_DEV = """\
 Inter-|   Receive                            |  Transmit
@@ -223,9 +224,10 @@ Inter-|   Receive                            |  Transmit
         (LISTED, "zpool list: it is"),
         (POOL, "zpool status: it is"),
         (PS, "ps: it is"),
+        (PS_USE, "ps: it is"),
         (NET_DEV, "/proc/net/dev: it is"),
     ],
-    ids=["iostat", "list", "status", "ps", "net"],
+    ids=["iostat", "list", "status", "ps", "ps without states", "net"],
 )
 @pytest.mark.parametrize("is_first", [True, False])
 def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, says, is_first):

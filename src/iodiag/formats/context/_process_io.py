@@ -160,13 +160,14 @@ def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], 
     return fact(kind, text, {**values, "samples": measure.samples}, source, [process.first, process.last])
 
 
-def program(command: str) -> str:
+def program(command: str, *, has_arguments: bool = False) -> str:
     """The name of a command: all of a kernel's or a short one, else its program without arguments.
 
-    What follows a program may be a secret and is never kept.
+    What follows a program may be a secret and is not kept. In a listing that shows names for the most part a
+    short one with a blank is a name; `has_arguments` tells that it is not.
     """
     command = command.strip().removeprefix("|__")
-    has_arguments = bool(re.search(r"\s[-/\[]", command))
+    has_arguments = has_arguments or bool(re.search(r"\s[-/\[]", command))
     if command.startswith("[") or (len(command) <= _LONGEST_NAME and not has_arguments):
         return command[:80]
     first = command.split()[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from iodiag.formats.context._common import Values, fact
 from iodiag.formats.context._process_io import program
-from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers
+from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers, rows_below
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _STATES = ("STAT", "STATE", "S")
@@ -29,25 +29,22 @@ _AUX_ROW = (
 )
 _WAITING_ROW = r"^\s{0,8}D[<NLslW+]{0,4}\s+\d{1,8}\s+(?:-|[a-z_][\w.]{3,31})\s+[\[/\w(-]"
 
+_PADDED_ROW = r"^\s{0,8}D\S*\s+\d+\s+(?:-|[a-z_][\w.]{3,31}\s{2})\s"
+"""One row alone has to show wchan's width, or that it sleeps in nothing that is known: else it is prose."""
+
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     header, first = _header(lines[0].text)
-    found: list[tuple[str, Sleeper]] = []
-    used = first
-    for at, line in enumerate(lines[first:], first + 1):
-        if row := _row(header, line):
-            found.append(row)
-            used = at
-        elif line.text.strip():
-            break
-    if not found:
+    found, used, unread = rows_below(lines, first, lambda line: _row(header, line))
+    if not found or (header is _WAITING and len(found) < 2 and not re.match(_PADDED_ROW, lines[0].text)):
         return None
     asleep = [one for state, one in found if state.startswith(ASLEEP)]
     values: Values = {"processes": len(found), "uninterruptible": len(asleep)}
     values["flushers"] = flushers(asleep)
     text = "{uninterruptible} of {processes} processes that ps lists sleep uninterruptibly (state D)"
     all_of_them = fact("ps", text, values, source, [lines[0], lines[used - 1]])
-    return ContextBlock(used, facts=(all_of_them, *facts_of("ps", asleep, source)), layout="ps")
+    facts = (all_of_them, *facts_of("ps", asleep, source))
+    return ContextBlock(used, facts=facts, unread=unread, layout="ps")
 
 
 def _header(text: str) -> tuple[Sequence[str], int]:
@@ -66,7 +63,8 @@ def _row(header: Sequence[str], line: Line) -> tuple[str, Sleeper] | None:
         return None
     wchan = cells.get("WCHAN", "-")
     owner = cells.get("USER", cells.get("UID"))
-    return state, Sleeper(line, cells["PID"], program(command), owner, None if wchan == "-" else wchan)
+    name = program(command, has_arguments=True)
+    return state, Sleeper(line, cells["PID"], name, owner, None if wchan == "-" else wchan)
 
 
 FORMAT = ContextFormat(

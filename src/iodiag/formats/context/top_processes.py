@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from iodiag.formats.context._common import Values, fact
 from iodiag.formats.context._process_io import program
-from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers
+from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers, rows_below
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _HEADER = r"^\s*+(?=(?:.*\s)?PID\s)(?=.*\sUSER\s)(?=.*\sS\s)(?=.*\s%CPU\s)(?:\S{1,12}\s++){5,40}COMMAND\s*+$"
@@ -29,14 +29,7 @@ class _Row(NamedTuple):
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     header = lines[0].text.split()
-    found: list[_Row] = []
-    used = 1
-    for at, line in enumerate(lines[1:], 2):
-        if row := _row(header, line):
-            found.append(row)
-            used = at
-        elif line.text.strip():
-            break
+    found, used, unread = rows_below(lines, 1, lambda line: _row(header, line))
     if not found:
         return None
     asleep = [row.process for row in found if row.is_asleep]
@@ -52,7 +45,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     text += "{process} uses most CPU time, {cpu_pct} % of a CPU"
     all_of_them = fact("top-processes", text, values, source, [lines[0], lines[used - 1]])
     sleepers = facts_of("top-processes", asleep, source)
-    return ContextBlock(used, facts=(all_of_them, *sleepers), layout="top, processes")
+    return ContextBlock(used, facts=(all_of_them, *sleepers), unread=unread, layout="top, processes")
 
 
 def _row(header: Sequence[str], line: Line) -> _Row | None:

@@ -30,6 +30,7 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("device %busy avque r+w/s", "the sar of Solaris, AIX or HP-UX"),
         ("%usr %sys %wio %idle", "the sar of Solaris, AIX or HP-UX"),
         ("PID USERNAME STATE TIME COMMAND", "the top of a BSD or Solaris"),
+        ("USER PID %CPU %MEM VSZ RSS", "ps"),
         ("UID PID PPID C STIME", "ps"),
         ("COMMAND PID USER FD TYPE", "lsof"),
         ("OBJS ACTIVE USE SLABS", "slabtop"),
@@ -75,24 +76,15 @@ _LINES = tuple(
 _OF_LINUX = frozenset(
     (
         *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat", "PCP"),
-        *("lsof", "slabtop", "netstat", "ss", "/proc/net/dev", "docker stats", "ceph osd df"),
-        "ceph osd perf",
+        *("lsof", "slabtop", "netstat", "ss", "/proc/net/dev"),
+        *("docker stats", "ceph osd df", "ceph osd perf"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
 _LISTINGS = frozenset(
     (
-        *(
-            "ps",
-            "lsof",
-            "slabtop",
-            "netstat",
-            "ss",
-            "/proc/net/dev",
-            "docker stats",
-            "nfsstat",
-            "ceph osd df",
-        ),
+        *("ps", "lsof", "slabtop", "netstat", "ss", "/proc/net/dev"),
+        *("docker stats", "nfsstat", "ceph osd df"),
         *("zpool list", "zpool status", "zfs list"),
     )
 )

@@ -106,6 +106,9 @@ def _visit(found: Walk, state: WalkState, index: int) -> int:
             return used
         if _mark(found, state, index, line, words):
             return 1
+        if tool := foreign_tool(line, words):
+            # of ps, what says who waits is read
+            return _context(found, state, index, line) or _foreign(found, state, index, tool)
     elif words[0][0].isdigit() and _mark_in_rows(found, state, index, line):
         return 1
     if state.is_open and is_row_like(found, state, index, words, share):
@@ -123,7 +126,7 @@ def _visit(found: Walk, state: WalkState, index: int) -> int:
 
 
 def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str, ...]) -> bool:
-    """Handle a line that tells of what follows: banner, clock, command, decoration, another system's tool."""
+    """Handle a line that tells of what follows: banner, clock, command, decoration, host."""
     is_digit = words[0][0].isdigit()
     if is_digit and _mark_in_rows(found, state, index, line):
         return True
@@ -166,12 +169,15 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         _begin(found, state, index, Origin(0, 0, heading=heading))
         leave_words(state, index)
         return True
-    if tool := foreign_tool(line, words):
-        close(found, state, index)
-        state.table, state.is_suspended, state.is_foreign = None, False, True
-        found.foreign.setdefault(tool, index)
-        return True
     return False
+
+
+def _foreign(found: Walk, state: WalkState, index: int, tool: str) -> int:
+    """Leave all tables at the header of a tool that is not read: what stands below is its own."""
+    close(found, state, index)
+    state.table, state.is_suspended, state.is_foreign = None, False, True
+    found.foreign.setdefault(tool, index)
+    return 1
 
 
 def _banner(found: Walk, state: WalkState, index: int, line: str) -> Banner | None:
