@@ -50,6 +50,18 @@ def test_renderings(text, values):
     assert block.facts[0].values == values
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "io.pressure:some avg10=1.2.3 avg60=0.50 avg300=0.10 total=100\n",
+        "io.pressure:some avg10=. avg60=0.50 avg300=0.10 total=100\n",
+        "io.max:8:0 rbps=1.2.3 wbps=max riops=max wiops=max\n",
+    ],
+)
+def test_damaged_numbers_are_no_numbers(text):
+    assert not [fact for block in blocks_of(FORMAT, text) for fact in block.facts]
+
+
 def test_no_limit_is_no_fact():
     (block,) = blocks_of(FORMAT, "io.max:8:0 rbps=max wbps=max riops=max wiops=max\n")
     assert block.facts == ()

@@ -37,6 +37,18 @@ def test_lines_of_a_pattern_are_summed_as_nothing_says_whose_they_are():
     assert block.used == 6, "the second pair of numbers is of nothing that is named"
 
 
+def test_a_device_that_comes_again_is_another_look_at_it():
+    again = GREP.replace("52", "60")
+    assert [
+        (fact.values["device"], fact.values["writes"], fact.values["devices"])
+        for block in blocks_of(FORMAT, GREP + "\n" + again)
+        for fact in block.facts
+    ] == [("md0", 52, 1), ("sda", 0, 1), ("md0", 60, 1), ("sda", 0, 1)]
+    loop = "$ cat /sys/block/sda/inflight\n 0 5\n$ cat /sys/block/sda/inflight\n 0 7\n"
+    facts = [fact for block in blocks_of(FORMAT, loop) for fact in block.facts]
+    assert [fact.values["writes"] for fact in facts] == [5, 7]
+
+
 @pytest.mark.parametrize("text", ["grep . /sys/block/*/inflight", "# cat /sys/block/sda/inflight\nsda 1 2\n"])
 def test_a_command_without_its_output_is_not_read(text):
     assert not blocks_of(FORMAT, text)

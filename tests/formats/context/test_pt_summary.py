@@ -38,6 +38,15 @@ def test_the_rounded_vmstat_is_named_and_not_read():
     assert any(section.layout.endswith("not read") for section in read.sections)
 
 
+def test_a_report_below_the_saved_summary_is_read():
+    text = (
+        "platform    Linux\nhostname    db1\nkernel    5.14.0\n"
+        "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s\n"
+        "sda    0.00    0.00    1.00    2.00    8.00   16.00\n"
+    )
+    assert len(reading(text).tables) == 1
+
+
 def test_a_folder_of_saved_samples_names_its_host_schedulers_and_mounts(tmp_path):
     saved = {
         "summary": "platform    Linux\nhostname    db1\nkernel    5.14.0\ndisks    sda\nsdb\n"

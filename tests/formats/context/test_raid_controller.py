@@ -191,6 +191,7 @@ def test_arcconf_s_volumes_in_the_words_of_other_releases(lines, values):
     assert found.items() >= values.items()
 
 
-def test_a_capacitor_of_arcconf_is_a_battery():
-    text = "Controllers found: 1\nController information\n    Overall Backup Unit Status   : Ready\n"
-    assert [values["battery"] for values in facts_of(text)] == ["good"]
+@pytest.mark.parametrize(("said", "state"), [("Ready", "good"), ("Not Installed", "missing")])
+def test_a_capacitor_of_arcconf_is_a_battery(said, state):
+    text = f"Controllers found: 1\nController information\n    Overall Backup Unit Status   : {said}\n"
+    assert [values["battery"] for values in facts_of(text)] == [state]

@@ -31,9 +31,8 @@ _HEADING = (
 _ROOT = "/sys/fs/cgroup/"
 _LIMITS = r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$"
 _OLD_LIMIT = r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$"
-_PRESSURE = (
-    r"^(?:\d[\d:./ T+Z-]{7,35}?\s+)?(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$"
-)
+_CLOCK, _SHARE = r"\d[\d:./ T+Z-]{7,35}?", r"\d{1,5}(?:\.\d{1,2})?"
+_PRESSURE = rf"^(?:{_CLOCK}\s+)?(?P<state>some|full) avg10=(?P<share>{_SHARE}) avg60=.*total=\d+\s*$"
 _VALUE = r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)"
 _UNITS = {
     **dict.fromkeys(("rbps", "read_bps"), ("read_kb_per_s", KB_PER_BYTE)),
@@ -100,7 +99,7 @@ def _limit(entry: _Entry, source: str) -> Fact | None:
     new, old = re.match(_LIMITS, entry.text), re.match(_OLD_LIMIT, entry.text)
     limits: dict[str, float] = {}
     if new and entry.file == "io.max":
-        for key, value in re.findall(r"([a-z]+)=([\d.]+)(?!\S)", new["pairs"]):
+        for key, value in re.findall(r"([a-z]+)=(\d+)(?!\S)", new["pairs"]):
             if key in _UNITS:
                 name, factor = _UNITS[key]
                 limits[name] = float(value) * factor

@@ -1,7 +1,8 @@
 """/sys/block/*/inflight: requests that were handed to a device and not answered yet, reads and writes.
 
 Read is what cat, head and grep print of it: a path, or a command with one, and a line of two numbers for
-each device. Of a pattern (`nvme*`) the lines do not say which device each is of.
+each device. Of a pattern (`nvme*`) the lines do not say which device each is of. Where a device comes again
+another look begins.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 _PATH = r"/sys/(?:class/)?block/(?P<device>[\w!.*?\[\]-]{1,64})"
+_PATTERN = r"[*?\[]"
 _COUNTS = r"\s*(?P<reads>\d{1,9})\s+(?P<writes>\d{1,9})\s*$"
 _GREPPED = rf"^\s*{_PATH}/inflight:{_COUNTS}"
 _HEADING = rf"^(?:.{{0,120}}\b(?:cat|head|tail)\s+|\s*==>\s*|\s*){_PATH}(?P<file>/inflight)?(?:\s*<==)?\s*$"
@@ -27,8 +29,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         heading = re.match(_HEADING, line.text)
         if counts:
             name = counts.groupdict().get("device") or device
+            if name in found and not re.search(_PATTERN, name):
+                break
             found.setdefault(name, []).append((line, int(counts["reads"]), int(counts["writes"])))
-            device, used = device if re.search(r"[*?\[]", device) else "", at
+            device, used = device if re.search(_PATTERN, device) else "", at
         elif heading:
             device = heading["device"]
         else:

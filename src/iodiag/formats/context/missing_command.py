@@ -10,7 +10,10 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _TOOL = r"(?:iostat|sar|vmstat|mpstat|pidstat|iotop|nfsiostat|blktrace|btrace)"
 _LINE = (
-    rf"^\s{{0,8}}(?:[\w./-]{{1,32}}: (?:line )?(?:\d{{1,6}}: )?(?P<own>{_TOOL}): (?:command )?not found"
+    r"^\s{0,8}(?:[\w./-]{1,32}: (?:line )?(?:\d{1,6}: )?"
+    rf"(?P<own>{_TOOL}): {{1,2}}(?:command )?not found"
+    rf"|(?:-?(?:[a-z]{{1,3}})?sh|env|nohup|timeout): (?:line \d{{1,6}}: )?(?:failed to run command )?"
+    rf"['‘]?(?:/\S{{1,80}}/)?(?P<run>{_TOOL})['’]?: No such file or directory"
     rf"|[\w./-]{{1,32}}: command not found: (?P<last>{_TOOL})|Command '(?P<quoted>{_TOOL})' not found)\b"
 )
 
@@ -19,12 +22,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     match = re.match(_LINE, lines[0].text)
     if match is None:
         return None
-    tool = match["own"] or match["last"] or match["quoted"]
-    return ContextBlock(
-        1,
-        facts=(fact("missing-command", "the host has no {tool}", {"tool": tool}, source, lines[:1]),),
-        layout="shell",
-    )
+    tool = next(filter(None, match.groups()))
+    said = fact("missing-command", "the host has no {tool}", {"tool": tool}, source, lines[:1])
+    return ContextBlock(1, facts=(said,), layout="shell")
 
 
 FORMAT = ContextFormat(

@@ -28,7 +28,8 @@ _OTHER = (
 _SAVED = r"platform {4}Linux\s*"
 _SAVED_LINE = (
     r"internal::(?P<device>[\w!-]{2,64}) {4}\[(?P<scheduler>[\w-]{2,30})\] (?P<size>\d{1,6})\s*"
-    r"|hostname {4}(?P<host>[\w.-]{1,253})\s*|[\w:./-]{1,80}(?: {4}.*)?"
+    r"|hostname {4}(?P<host>[\w.-]{1,253})\s*"
+    r"|(?:[a-z]|[A-Z]{2,8}_ARCH)[\w:./-]{0,79}(?: {4}(?!\s*[\d.]{1,20}(?:\s{1,20}[\d.]{1,20}){3})\S.*)?"
 )
 _SAVED_MOUNT = (
     r"(?P<device>/dev/\S{1,200}) (?:[\d.]{1,12}[KMGTP]? ){3}\d{1,3}% "

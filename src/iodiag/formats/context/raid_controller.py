@@ -33,7 +33,7 @@ _MEGACLI_PART = r"^\s*(?:Virtual Drive: \d{1,4} \(Target Id|Enclosure Device ID:
 
 _BATTERIES = (
     ("failed", r"(?i)fail|fld|degraded|dgd|replac|bad|non.?operational|needs? attention"),
-    ("missing", r"(?i)missing|msng|not present|absent"),
+    ("missing", r"(?i)missing|msng|not present|not installed|absent"),
     ("learning", r"(?i)learn|charg"),
     ("good", r"(?i)opt|ok|operational|good|healthy|^ready"),
 )
