@@ -15,7 +15,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 _PATH = r"/sys/(?:class/)?block/(?P<device>[\w!.*?\[\]-]{1,64})"
-_PATTERN = r"[*?\[]"
+_WILDCARDS = frozenset("*?[")
 _COUNTS = r"\s*(?P<reads>\d{1,9})\s+(?P<writes>\d{1,9})\s*$"
 _GREPPED = rf"^\s*{_PATH}/inflight:{_COUNTS}"
 _HEADING = rf"^(?:.{{0,120}}\b(?:cat|head|tail)\s+|\s*==>\s*|\s*){_PATH}(?P<file>/inflight)?(?:\s*<==)?\s*$"
@@ -29,10 +29,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         heading = re.match(_HEADING, line.text)
         if counts:
             name = counts.groupdict().get("device") or device
-            if name in found and not re.search(_PATTERN, name):
+            if name in found and _WILDCARDS.isdisjoint(name):
                 break
             found.setdefault(name, []).append((line, int(counts["reads"]), int(counts["writes"])))
-            device, used = device if re.search(_PATTERN, device) else "", at
+            device, used = "" if _WILDCARDS.isdisjoint(device) else device, at
         elif heading:
             device = heading["device"]
         else:
