@@ -20,6 +20,17 @@ def outcome(report):
     return next(o for o in report.outcomes if o.rule == RULE and o.status != "finding")
 
 
+def test_a_flood_beside_a_thrash_belongs_to_it_and_who_waits_is_told(report_of):
+    both = THRASH | {"si": 12_000, "so": 30_000, "bi": 40_000, "bo": 31_000, "b": 11, "cache": 14_000_000}
+    out = both | {"si": 170, "so": 38_000, "bi": 22_000, "bo": 39_000, "b": 37}
+    finding = only(report_of(vmstat([both] * 2 + [out]), rules=[RULE]))
+    assert "in 3 of 3 samples; up to 37 tasks are blocked" in finding.summary
+    # what else is written then may be what waits
+    copied = out | {"bo": 200_000}
+    finding = only(report_of(vmstat([both] * 2 + [copied]), rules=[RULE]))
+    assert "in 2 of 3 samples; up to 11 tasks are blocked" in finding.summary
+
+
 def test_swapping_both_ways_fires(report_of):
     finding = only(report_of(vmstat([THRASH] * 20), rules=[RULE]))
     assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ())

@@ -29,14 +29,14 @@ MOSTLY_BUSY = 0.7
 class Plateau:
     """A flat top: consecutive samples in which one of IOPS and throughput keeps to `rate`.
 
-    `variation` is its coefficient of variation; `cap` and `round_rate` are the published limit and
-    the round number that it is near, in the same quantity.
+    `rates` are those of its samples, over all of their time or while busy; `cap` and `round_rate` are the
+    published limit and the round number that it is near, in the same quantity.
     """
 
     rows: Table = field(repr=False)
     quantity: rate_limits.Directed
     rate: float
-    variation: float
+    rates: Floats = field(repr=False)
     cap: rate_limits.Cap | None
     round_rate: float | None
 
@@ -62,6 +62,16 @@ class Plateau:
         step = 10 * KB_PER_MB if self.is_bytes else 100.0
         return self.round_rate is not None and abs(self.round_rate / step % 1) < 1e-9
 
+    @property
+    def extent(self) -> Values:
+        """The least and the largest rate of a sample, in `unit`, as values of a template."""
+        return {"least": self.in_unit(self.rates.min()), "most": self.in_unit(self.rates.max())}
+
+    @property
+    def variation(self) -> float:
+        """The coefficient of variation of the rates."""
+        return float(self.rates.std() / self.rates.mean())
+
     @cached_property
     def level(self) -> Level:
         """The load level that its samples make."""
@@ -76,7 +86,7 @@ class Plateau:
 
     def in_unit(self, rate: float) -> float:
         """A rate of this quantity in its unit."""
-        return rate / KB_PER_MB if self.is_bytes else rate
+        return float(rate / KB_PER_MB if self.is_bytes else rate)
 
     @property
     def other_range(self) -> float:
@@ -114,18 +124,17 @@ def plateau(
         if window is None or window.stop - window.start < least:
             return None
         within = rates[window]
-        middle = float(within.mean())
-        variation = float(np.square(within - middle).mean()) ** 0.5 / middle
-        if variation <= width:
-            return of_rate(samples[window], quantity, median(within), variation)
+        found = of_rate(samples[window], quantity, median(within), within)
+        if found.variation <= width:
+            return found
     return None
 
 
-def of_rate(rows: Table, quantity: rate_limits.Directed, rate: float, variation: float) -> Plateau:
+def of_rate(rows: Table, quantity: rate_limits.Directed, rate: float, rates: Floats) -> Plateau:
     """A plateau with the limits that its rate is near."""
     counted = rate_limits.quantity_of(quantity)
     cap, round_rate = rate_limits.near(rate, counted), rate_limits.round_number(rate, counted)
-    return Plateau(rows, quantity, rate, variation, cap, round_rate)
+    return Plateau(rows, quantity, rate, rates, cap, round_rate)
 
 
 def likeness(found: Plateau) -> Iterator[Evidence]:

@@ -39,7 +39,7 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "unbounded"
     size = abs(value)
-    if size >= 1000 or (size == int(size) and size < 1e15):
+    if size >= 999.95 or (size == int(size) and size < 1e15):
         return f"{value:,.0f}"
     if size >= 100:
         return f"{value:.1f}"

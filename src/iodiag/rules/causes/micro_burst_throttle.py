@@ -76,16 +76,13 @@ def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     values: Values = {
         "device": series.name,
         "rate": top.rate,
-        "variation": 100 * top.variation,
+        **top.extent,
         "low": float(top.rows.floats("ios_per_s").min()),
         "high": float(top.rows.floats("ios_per_s").max()),
         "count": len(top.rows),
         "busy": 100 * weighted.mean(top.rows, "busy"),
     }
-    text = (
-        "{count} samples: {low} to {high} requests/s on the average, {rate} while busy, give or take "
-        "{variation:.1f} %"
-    )
+    text = "{count} samples: {low} to {high} requests/s on the average, {rate} while busy ({least} to {most})"
     return RULE.finding(
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),

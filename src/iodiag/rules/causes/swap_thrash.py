@@ -110,11 +110,11 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
     came, went = (np.nan_to_num(frame.floats(f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
+    all_kb = np.full(len(frame), np.nan)
     enough = amount >= WINDOW_EXIT_SHARE * limits.swapped_kb
     is_flood = went >= limits.flood
     if moved is not None:
         own, other = paired(frame, moved)
-        all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
         # beside a copy only memory that is seen to be small tells a flood from room for it
@@ -129,7 +129,11 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     stretch = np.cumsum(np.diff(enough, prepend=False))
     back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
     both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
-    return np.asarray(enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame)))
+    pressed = enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame))
+    # what leaves beside these at such a rate is of the same shortage, whatever comes back just then
+    is_beside = np.bincount(stretch, pressed)[stretch] > 0
+    is_most = went >= limits.felt_share / 100 * all_kb
+    return np.asarray(pressed | (enough & is_beside & is_most & (went >= limits.one_way)))
 
 
 def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
@@ -311,7 +315,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         "count": len(rows),
         "samples": samples,
     }
-    often = in_samples(samples)
+    often, asleep = in_samples(samples), _asleep(view, rows)
     text = f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})"
     return RULE.finding(
         severity=severity if sure != "low" else "notice",
@@ -319,7 +323,10 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         devices=swap_devices(view),
         **time_fields(rows, of_host=True),
         summary=say(
-            f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
+            f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}"
+            + "; up to {up_to:.0f} tasks are blocked on I/O" * bool(asleep)
+            + ".",
+            values | asleep,
         ),
         evidence=(
             cite(rows, text, values, worst="both_kb"),
@@ -333,6 +340,14 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             "which process takes the memory, and whether a control group's limit is what runs short",
         ),
     )
+
+
+def _asleep(view: View, rows: Table) -> Values:
+    """How many tasks are blocked meanwhile, on average and at most; none where that is not one."""
+    found = blocked(view, rows)
+    if found is None or found[1] < 1:
+        return {}
+    return {"blocked": found[1], "up_to": float(np.nanmax(found[0].floats("blocked")))}
 
 
 def _iowait(view: View, rows: Table) -> float:
@@ -407,8 +422,9 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
         faults = weighted.mean(paging, "major_faults_per_s")
         if faults >= limits.major_faults:
             yield 1, cite(paging, "{faults} page faults/s had to wait for the disk", {"faults": faults})
-    if queue is not None and (tasks := weighted.mean(queue, "blocked", "queue")) >= 1:
-        yield 1, cite(queue, "{blocked} tasks were blocked on I/O", {"blocked": tasks}, worst="blocked")
+    if queue is not None and (asleep := _asleep(view, rows)):
+        text = "{blocked} tasks were blocked on I/O, up to {up_to:.0f}"
+        yield 1, cite(queue, text, asleep, worst="blocked")
     if (
         pressure is not None
         and (full := weighted.mean(pressure, "memory_full_pct", "pressure")) >= limits.stall

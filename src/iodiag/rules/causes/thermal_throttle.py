@@ -160,7 +160,8 @@ def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...
 
 def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
     rows = stacked([one.fast, one.slow])
-    yield cite(rows, "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %", values)
+    spread = ", give or take {unsteady:.0f} %" if float(values["unsteady"]) >= 1 else ""
+    yield cite(rows, "{turns} turns of {every:.0f} {unit} each" + spread, values)
     said: Values = {
         "depth": median(one.fast.floats("depth")),
         "depth_slow": median(one.slow.floats("depth")),

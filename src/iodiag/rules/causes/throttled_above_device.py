@@ -198,7 +198,7 @@ def _finding(
         "device": series.name,
         "rate": top.in_unit(top.rate),
         "unit": top.unit,
-        "variation": 100 * top.variation,
+        **top.extent,
         "depth": level.depth,
         "latency": level.latency_ms,
         "util": 100 * level.util,
@@ -219,7 +219,7 @@ def _finding(
         evidence=(
             cite(
                 top.rows,
-                "{rate} {unit} in {samples} samples, give or take {variation:.1f} %, at {depth} in flight, "
+                "{rate} {unit} in {samples} samples ({least} to {most}), at {depth} in flight, "
                 "{latency} ms each and {util:.1f} % util",
                 values,
             ),

@@ -179,7 +179,7 @@ def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
 def _finding(
     view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...], limits: Limits
 ) -> Finding:
-    lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
+    lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span, load.said.latency_ms))
     rows = in_order(loads)
     is_compared = lead.basis == "measured" and lead.lower is not None
     is_long = is_compared or is_sustained(longest_contiguous(series, rows))
@@ -393,10 +393,10 @@ def _told(
     series: DeviceSeries, lead: JudgedLevel, rows: Table, values: Values, limits: Limits
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
-    often = in_samples(len(series.samples))
-    seen = often.replace("count", "shown") + " (saturated in {count})" * (
-        len(lead.level.rows) < int(values["count"])
-    )
+    seen = in_samples(len(series.samples))
+    if len(lead.level.rows) < int(values["count"]):
+        seen = "in {shown} of its {count} saturated samples"
+        seen += " ({samples} in all)" * (len(series.samples) > int(values["count"]))
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
     if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
         summary += "; {slowest:ms} in the slowest of these"

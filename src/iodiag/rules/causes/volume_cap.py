@@ -150,7 +150,7 @@ def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
         for either in QUANTITIES:
             rates = rows.floats(either)
             if rates.mean() > 0:
-                yield of_rate(rows, either, float(rates.mean()), float(rates.std() / rates.mean()))
+                yield of_rate(rows, either, float(rates.mean()), rates)
         return
     width = limits.flat / 100
     every: tuple[Directed, ...] = (*QUANTITIES, *DIRECTED)
@@ -315,7 +315,6 @@ def _finding(
         "device": series.name,
         "rate": top.in_unit(top.rate),
         "unit": top.unit,
-        "variation": 100 * top.variation,
         "count": len(top.rows),
         "samples": len(series.samples),
         "low": low,
@@ -324,10 +323,11 @@ def _finding(
         "size": level.direction_load.size_kb,
         "latency": level.direction_load.latency_ms,
     }
+    values |= top.extent
     by = _limiter(series, top)
     values["plural"] = "" if len(series.samples) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
-    many = ", give or take {variation:.1f} %, with {low} to {high} in flight"
+    many = " ({least} to {most}), with {low} to {high} in flight"
     text = "{rate} {unit} in {count}{of} sample{plural}"
     text += many if len(top.rows) > 1 else ", with {depth} in flight"
     return RULE.finding(

@@ -537,7 +537,7 @@ def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
         text, values["kb"] = text + " ({kb:kb})", float(np.sum(kb * lengths) / lengths.sum())
     if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
-        for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), 0.0)):
+        for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), rates)):
             text, values = f"{text} ({near.text})", values | dict(near.values)
     if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
         text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
