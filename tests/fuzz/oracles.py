@@ -14,7 +14,8 @@ from iodiag.model.capture import Capture, Source
 from iodiag.model.columns import KEY_COLUMNS, KEYS
 
 _SAMPLED = 6
-_QUOTING = re.compile(r"\s*(?:>\s?)+")
+_QUOTING = re.compile(r"\s*(?:>\s?)+|\A\+")
+"""What mail and a patch write in front of each line."""
 _LOGGED = re.compile(r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+ ")
 """What a log writes in front of each line."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -164,6 +165,11 @@ _COMPUTED = {"sadf-raw": 8, "vmstat-disk": 8, "mpstat": 3, "mpstat-json": 3, "sa
 """Formats of which a number is part of several, and of how many."""
 
 
+def _undirected(known: frozenset[tuple[str, float]]) -> set[tuple[str, float]]:
+    """Numbers by what they count, of either direction: its part has the columns of the others' parts."""
+    return {(re.sub(r"^(?:read|write|discard)s?_", "", name), value) for name, value in known}
+
+
 def check_no_other_rows(
     undamaged: tuple[set[Reading], set[str]], damaged: Capture, is_altered: bool = False
 ) -> None:
@@ -188,5 +194,5 @@ def check_no_other_rows(
             if any(len(known ^ numbers) <= 2 * (_MOST_CELLS + most) for numbers in near):
                 continue
         alike = [numbers for other, names, numbers in whole if family == other and words == names]
-        is_of_lines = is_in_parts and known <= frozenset().union(*alike)
+        is_of_lines = is_in_parts and _undirected(known) <= _undirected(frozenset().union(*alike))
         assert is_of_lines or any(known <= numbers or numbers <= known for numbers in alike), row
