@@ -149,6 +149,13 @@ def test_load_and_service_are_told_apart(before, after, shift):
     assert device(of_texts(iostat(before), iostat(after)), "sda").shift == shift
 
 
+@pytest.mark.parametrize(("rate", "said"), [(100, "does no more"), (50, "does less")])
+def test_a_slower_device_that_does_half_is_not_said_to_do_no_more(rate, said):
+    after = steady(20, rate=rate, wait=16)
+    sda = device(of_texts(iostat(steady(20, rate=100, wait=8)), iostat(after)), "sda")
+    assert (sda.shift, said in sda.reading.text) == ("slower", True)
+
+
 def test_more_load_is_no_slower_device_and_matched_load_says_so():
     """Twice the requests in flight wait longer; at the depth that both sides show they do not."""
     light = [*steady(20).samples, *steady(20, rate=150, wait=26.7).samples]

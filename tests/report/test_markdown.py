@@ -109,6 +109,17 @@ def test_a_short_report_has_the_first_steps_and_names_what_it_leaves_out():
         assert words in rest
 
 
+@pytest.mark.parametrize(
+    ("command", "is_load"), [("fio --name=log --rw=write --bs=8k", True), ("iostat -xyt 1 30", False)]
+)
+def test_a_command_that_makes_load_is_told_to(command, is_load):
+    report = raid5_report()
+    lead = replace(report.findings[0], confirm=(command,))
+    text = replace(report, findings=(lead, *report.findings[1:])).to_markdown(full=True)
+    assert command in text
+    assert ("fio makes load of its own" in text.partition("## Findings")[0]) == is_load
+
+
 def test_each_line_is_quoted_once_in_the_order_of_the_capture():
     for full in (False, True):
         text = raid5_report().to_markdown(full=full)

@@ -283,7 +283,15 @@ def _advice(finding: Finding) -> Iterator[Section]:
     if finding.remedy:
         yield Section((Span("What to do"),), (Bullets(tuple(map(said, finding.remedy)), is_numbered=True),))
     if finding.confirm:
-        yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
+        yield Section((Span("Commands to confirm it"),), tuple(to_run(map(command, finding.confirm))))
+
+
+def to_run(commands: Iterable[str]) -> Iterator[Block]:
+    """Commands to paste, with a word of care below those that make load."""
+    commands = tuple(commands)
+    yield Commands(commands)
+    if any(text.startswith("fio ") for text in commands):
+        yield Paragraph((Span("fio makes load of its own: run it when that harms nobody."),))
 
 
 def _limits(finding: Finding, place: Visibility) -> Iterator[Section]:

@@ -265,11 +265,11 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
             words = wording.prose(lead.remedy[0])
             yield Bullets((Item((*words, Span(" To confirm it:")) if commands else words),))
         if commands:
-            yield Commands(commands)
+            yield from finding_sections.to_run(commands)
     elif report.verdict is not None and (report.verdict.asks or report.verdict.state in ("open", "unknown")):
         asks = report.verdict.asks or "Capture more while it is slow: `iostat -xyt 1 60 > capture.txt`"
         yield Paragraph((Span(asks.partition(": `")[0] + ":"),))
-        yield Commands(tuple(span.text for span in wording.prose(asks) if span.is_code))
+        yield from finding_sections.to_run(span.text for span in wording.prose(asks) if span.is_code)
     else:
         yield Paragraph((Span(NOTHING),))
 

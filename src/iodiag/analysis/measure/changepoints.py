@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
-from iodiag.analysis.measure.load_or_speed import LEADS, LIKE_MIX, shift
+from iodiag.analysis.measure.load_or_speed import LIKE_MIX, lead, shift
 from iodiag.analysis.measure.quantiles import median
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
@@ -95,7 +95,7 @@ def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidenc
         if change.moved[name] or (name == "rate" and change.kind != "workload"):
             values |= {f"{name}_before": change.before[name], f"{name}_after": change.after[name]}
             parts.append(text.format(f"{{{name}_before}}", f"{{{name}_after}}"))
-    text = "it began{when}: " + LEADS[change.kind] + ": " + ", ".join(parts)
+    text = "it began{when}: " + lead(change.kind, change.moved["rate"]) + ": " + ", ".join(parts)
     if change.kind == "slower" and change.moved["depth"] > 0:
         text += "; it became slower, or it was full and got more requests at once"
     around = rows[max(0, change.at - LEAST_SAMPLES) : change.at + LEAST_SAMPLES]

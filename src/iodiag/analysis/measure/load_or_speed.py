@@ -113,7 +113,7 @@ def by_matched_load(found: Shift, matched: Change | None) -> Shift:
     return found
 
 
-LEADS: Mapping[Shift, str] = {
+_LEADS: Mapping[Shift, str] = {
     "faster": "{device} answers faster",
     "slower": "{device} answers more slowly, and does no more",
     "capacity_loss": "{device} does less while more requests wait: it lost capacity",
@@ -124,6 +124,12 @@ LEADS: Mapping[Shift, str] = {
     "mixed": "Rate, requests in flight and latency of {device} show no clear pattern",
     "unknown": "Whether the load or the speed of {device} changed is not determined by these samples",
 }
+
+
+def lead(found: Shift, rate: int | None) -> str:
+    """What a shift is, as the beginning of a template; `rate` is the sign of the change of requests/s."""
+    does_less = found == "slower" and rate is not None and rate < 0
+    return _LEADS[found].replace("does no more", "does less") if does_less else _LEADS[found]
 
 
 def reading(
@@ -140,7 +146,7 @@ def reading(
     if not mix.is_like:
         values |= {"reads_before": 100 * mix.before, "reads_after": 100 * mix.after}
         parts.append("{reads_before:.0f} and {reads_after:.0f} % reads")
-    text = LEADS[found] + (": " + ", ".join(parts) if parts else "")
+    text = lead(found, sign(changes.get("ios_per_s"))) + (": " + ", ".join(parts) if parts else "")
     known = [c.detectable_pct for q in _WITNESSES if (c := changes.get(q)) and c.detectable_pct > 0]
     if found == "unchanged" and known:
         values["detectable"] = max(known)
