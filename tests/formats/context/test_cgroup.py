@@ -1,8 +1,9 @@
 import pytest
 
 from iodiag.api import read_many
+from iodiag.formats.context import cgroup
 from iodiag.formats.context.cgroup import FORMAT
-from reading import blocks_of
+from reading import blocks_of, lines_of
 
 GREP = """\
 io.max:8:0 rbps=max wbps=1048576 riops=400 wiops=max
@@ -122,3 +123,14 @@ def test_the_pressure_of_the_root_is_the_host_s(tmp_path, line):
     (tmp_path / "root.txt").write_text(below_clocks(line.replace("%s", root)))
     (capture,), _ = read_many([tmp_path / "root.txt"])
     assert capture.tables["pressure"]["io_some_10s_pct"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_lines_of_other_files_are_not_all_looked_through_from_each(monkeypatch):
+    entry, made = cgroup._Entry, []
+    monkeypatch.setattr(cgroup, "_Entry", lambda *parts: made.append(parts) or entry(*parts))
+    broken = "io.max:8:0 rbps=max wbps=max io.stat:254:0 rbytes=1 io.pressure:some\n"
+    assert FORMAT.read(lines_of(broken * 2000), "paste.txt") is None
+    assert len(made) <= 20
+    # what other files of a group say stands above its limits
+    (block,) = blocks_of(FORMAT, "cpu.max:default 1\n" * 50 + GREP)
+    assert len(block.facts) == 2

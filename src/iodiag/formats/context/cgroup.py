@@ -29,7 +29,7 @@ _HEADING = (
     rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) |(?:# ?)?(?=/)){_FILE}(?: <==|\s*[;|&].{{0,200}})?\s*$"
 )
 _ROOT = "/sys/fs/cgroup/"
-_LIMITS = r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$"
+_LIMITS = r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=[\w.]{1,20})+)\s*$"
 _OLD_LIMIT = r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$"
 _CLOCK, _SHARE = r"\d[\d:./ T+Z-]{7,35}?", r"\d{1,5}(?:\.\d{1,2})?"
 _PRESSURE = rf"^(?:{_CLOCK}\s+)?(?P<state>some|full) avg10=(?P<share>{_SHARE}) avg60=.*total=\d+\s*$"
@@ -50,6 +50,10 @@ _SPOKEN = {
 }
 
 
+_MOST_UNKNOWN = 20
+"""Entries of other files before one that is read: with more each line would look through all below it."""
+
+
 class _Entry(NamedTuple):
     group: str
     file: str
@@ -60,7 +64,7 @@ class _Entry(NamedTuple):
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     entries: list[_Entry] = []
     group = file = ""
-    is_pressure = False
+    is_pressure = is_known = False
     used = 0
     for at, line in solid(lines):
         prefixed, heading = re.match(_PREFIXED, line.text), re.match(_HEADING, line.text)
@@ -80,12 +84,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         else:
             continue
         used = at
+        is_known = is_known or any(re.match(known, text) for known in (_LIMITS, _OLD_LIMIT, _PRESSURE))
+        if len(entries) >= _MOST_UNKNOWN and not is_known:
+            break
     facts = [f for entry in entries if (f := _limit(entry, source))]
     facts += list(_pressures(entries, source))
-    is_known = any(
-        re.match(_LIMITS, e.text) or re.match(_OLD_LIMIT, e.text) or re.match(_PRESSURE, e.text)
-        for e in entries
-    )
     return ContextBlock(used, facts=tuple(facts), layout="cgroup") if is_known else None
 
 
