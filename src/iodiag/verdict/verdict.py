@@ -265,16 +265,16 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, " No rule found the cause.")
+    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, first, " No rule found the cause.")
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
-def _lack(views: Sequence[View], otherwise: str = "") -> str:
-    """What the capture lacks of its disks to name a cause, as a sentence; else what is said otherwise."""
+def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
+    """What the capture lacks of its disks to name the cause, as a sentence; else what is said otherwise."""
     if not any(view.devices for view in views):
-        return f" The capture has {lack_of_disks(views)}."
+        return f" The capture has {lack_of_disks(views, symptom.summary)}."
     if all("disk" in view.average_only for view in views if view.devices):
         return f" Of the disks it has only averages since boot or over a run{on_average(views)}."
     return otherwise
@@ -311,7 +311,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
         if is_seen:
-            why = f" The cause is not determined.{_lack(views)}"
+            why = f" The cause is not determined.{_lack(views, first)}"
             return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
