@@ -1807,6 +1807,23 @@ def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
     assert asks in verdict.headline
 
 
+@pytest.mark.parametrize(
+    ("process", "state", "is_told"),
+    [("scrubd", "D", True), ("scrubd", "S", False), ("[kworker/u8:1+flush-9:0]", "D", False)],
+)
+def test_what_sleeps_uninterruptibly_and_a_check_stand_beside_a_load_average(process, state, is_told):
+    text = "top - 23:35:26 up  7:33,  1 user,  load average: 1.02, 1.00, 1.00\n"
+    text += "%Cpu(s):  1.3 us,  1.0 sy,  0.0 ni, 97.7 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+    text += "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+    text += f"   3990 root  20  0 1466688 173192  62468 {state}  6.0  0.7  0:06.51 {process}\n"
+    array = "Personalities : [raid1]\nmd1 : active raid1 sdb2[1] sda2[0]\n      1364480 blocks [2/2] [UU]\n"
+    array += "      [==>....]  check = 31.0% (422988/1364480) finish=9.5min speed=1650K/sec\n"
+    headline = report_of(text, *[array] * is_told).headline
+    assert ("in state D (uninterruptible sleep): scrubd" in headline) == is_told
+    assert ("(check 31.0%) at 1650 kB/s, 9.5 minutes from its end" in headline) == is_told
+    assert process in headline or not is_told
+
+
 # what is replicated to another node
 
 _REPLICATED = (

@@ -17,7 +17,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
-from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
@@ -478,10 +478,7 @@ def _healthy(views: Sequence[View]) -> str:
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
-    busy = [
-        fact for view in views for fact in view.facts_of("top-processes") if fact.number("cpu_pct") >= 100
-    ]
-    also += "".join(say("; {process} uses {cpu_pct:.0f} % of a CPU by top", fact.values) for fact in busy[:1])
+    also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
