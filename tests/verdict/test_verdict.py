@@ -2156,3 +2156,26 @@ def test_nfs_that_falls_silent_or_stands_beside_a_load_is_not_healthy(beside):
 def test_late_reads_that_are_in_flight_all_the_time_are_a_cost(rate, wait, count, severity):
     row = both(rate, wait, writes=800, util=35) | {"w_await": 0.5}
     assert report_of(iostat([{"sda": row}] * count)).verdict.severity == severity
+
+
+def _of_processes(kb: float, samples: int = 4) -> str:
+    head = "13:00:0{}      PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    row = "13:00:0{}     4711      0.00 {:9.2f}      0.00  collector\n\n"
+    return "".join(head.format(n) + row.format(n + 1, kb) for n in range(samples))
+
+
+@pytest.mark.parametrize(
+    ("kb", "samples", "is_told"),
+    [(90.0, 4, True), (90.0, 2, False), (21000.0, 4, False), (2600.0, 4, False)],
+    ids=["next to nothing", "a moment", "all of it", "a part"],
+)
+def test_processes_that_account_for_next_to_nothing_are_told_beside_a_device(kb, samples, is_told):
+    text = iostat([{"sda": load(600, 20.0, size=40, reads=0.5, util=90.0)}] * 2)
+    report = report_of(text, _of_processes(kb, samples))
+    assert report.verdict.state == "open"
+    assert ("pidstat shows 90 kB/s of the 23.4" in report.headline) == is_told
+    assert ("who asks is not in its list" in report.headline) == is_told
+
+
+def test_processes_listed_beside_an_idle_device_account_for_it():
+    assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline

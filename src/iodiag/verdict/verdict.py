@@ -19,6 +19,7 @@ from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
+from iodiag.analysis.host.process_of_device import unseen
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
@@ -310,6 +311,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
+        where += "".join([*filter(None, map(unseen, views))][:1])
         if is_seen:
             why = f" The cause is not determined.{_lack(views, first)}"
             return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
@@ -330,7 +332,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
-    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
+    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
     return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite_fact
+from iodiag.analysis.measure.evidence import Values, cite_fact, say
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -63,6 +63,27 @@ def is_of_kernel(process: str) -> bool:
 
 TICKS_PER_S = 100.0
 """Ticks of the clock in which the kernel tells programs of times (USER_HZ)."""
+
+
+def unseen(view: View) -> str:
+    """That all processes listed move next to nothing of what the busiest device does, as a sentence."""
+    sums = (fact for fact in view.facts_of("pidstat", "iotop") if not fact.word("process"))
+    listed = next((fact for fact in sums if fact.number("samples") >= _SEVERAL), None)
+    if listed is None or "disk" in view.average_only:
+        return ""
+    kb = {series.name: weighted.or_zero(weighted.mean(series.samples, "kb_per_s")) for series in view.devices}
+    seen = listed.number("read_kb_per_s") + listed.number("write_kb_per_s")
+    name = max(kb, key=lambda each: kb[each], default="")
+    if not (kb.get(name, 0.0) >= max(_LEAST_KB, UNSEEN * seen)):
+        return ""
+    values: Values = {"tool": listed.kind, "seen": seen, "name": name, "moved": kb[name]}
+    text = " {tool} shows {seen:.0f} kB/s of the {moved:kb} that {name} moves: who asks is not in its list"
+    return say(text + " (other users without root, the kernel, mmap, what was written before).", values)
+
+
+UNSEEN, _LEAST_KB, _SEVERAL = 20.0, 10240.0, 3
+"""Times what processes move, and kB/s, that a device moves of which they do not tell; samples that are no
+moment."""
 
 
 def waited_s(process: Fact) -> float:
