@@ -100,9 +100,12 @@ def test_sar(data: st.DataObject):
     began, step = data.draw(st.integers(0, 86399)), data.draw(st.sampled_from([1, 10, 600]))
     times = [began + step * number for number in range(1, data.draw(st.integers(2, 5)))]
     shares = {place for place, word in enumerate(values) if word[0] == "%"}
-    most = 10.0 if key == "CPU" else 100.0  # those of a CPU's time are of one whole
+    most = 4.0 if key == "CPU" else 100.0  # those of a CPU's time are of one whole, idle for the most part
     row = st.lists(NUMBER, min_size=len(values), max_size=len(values)).map(
-        lambda cells: tuple(min(cell, most) if place in shares else cell for place, cell in enumerate(cells))
+        lambda cells: tuple(
+            min(cell, most) + 60 * (key == "CPU" and values[place] == "%idle") if place in shares else cell
+            for place, cell in enumerate(cells)
+        )
     )
     samples = tuple(
         (sar_writer.clock(time, is_american), item, data.draw(row)) for time in times for item in items

@@ -690,6 +690,13 @@ def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told)
     assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
 
 
+def test_who_is_listed_asleep_stands_in_the_sentence_of_blocked_tasks(report_of):
+    text = vmstat([{"b": 6, "wa": 60}] * 5) + listed(*"DSD")
+    assert only(report_of(text, rules=[RULE])).summary.endswith(
+        "in state D (uninterruptible sleep): job0, job2."
+    )
+
+
 def shares(iowait):
     return {"%user": 2.0, "%iowait": iowait, "%idle": 98.0 - iowait}
 

@@ -355,3 +355,29 @@ def test_several_runs_without_cpu_time_are_counted_together(report_of):
     runs = [vmstat([row] * 6) for row in (OUT, OUT, WAITING)]
     text = "".join(f"Run {number}:\n{run}\n" for number, run in enumerate(runs))
     assert "samples of 2 runs" in only(report_of(text, rules=[RULE])).title
+
+
+_TOP = "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+_PIDSTAT = "09:10:01  UID  PID  %usr %system  %guest   %wait  %CPU  CPU  Command\n09:10:03  0  3990  "
+
+
+@pytest.mark.parametrize(
+    ("listing", "told"),
+    [
+        (
+            _TOP + "   3990 app  20  0 1466688 173192  62468 R  97.0  0.7  0:06.51 gzip\n",
+            "97 % of a CPU by top.",
+        ),
+        (_TOP + "   3990 app  20  0 1466688 173192  62468 R  41.0  0.7  0:06.51 gzip\n", None),
+        (_PIDSTAT + "3.00 95.00 0.00 0.00 98.00 1 gzip\n", "98 % of a CPU by pidstat, 95 % in the kernel."),
+        (_PIDSTAT + "95.00 3.00 0.00 0.00 98.00 1 gzip\n", "98 % of a CPU by pidstat."),
+        (_PIDSTAT + "30.00 3.00 0.00 0.00 33.00 1 gzip\n", None),
+    ],
+)
+def test_a_process_that_uses_all_of_a_cpu_is_named(report_of, listing, told):
+    finding = only(report_of(vmstat([OUT] * 5), listing, rules=[RULE]))
+    assert ("gzip" in finding.summary) == (told is not None)
+    if told:
+        assert finding.summary.endswith(f"; gzip uses {told}")
+        assert "See what gzip does" in finding.remedy[0]
+        assert not any(command.startswith(("pidstat", "top")) for command in finding.confirm)

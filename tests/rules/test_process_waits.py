@@ -85,3 +85,74 @@ def test_a_wait_longer_than_the_sample_is_told_as_it_is_and_as_no_share(report_o
     assert alone.summary == "One wait of sftp for I/O lasted 28.5 s."
     assert "one wait of sftp for I/O lasted 28.5 s" in alone.evidence[0].text
     assert alone.severity == "warning"
+
+
+SUMS = """\
+Total DISK READ :     310.00 K/s | Total DISK WRITE :     {asked}
+Actual DISK READ:     310.00 K/s | Actual DISK WRITE:     {written}
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+"""
+
+
+def iotop(command, share, read="310.00 K/s", write="720.00 K/s", asked="900.00 K/s", written="800.00 K/s"):
+    """One sample of `iotop -b` of a process that waits for a share of its time."""
+    row = f"   2871 be/4 root      {read}  {write}  0.00 % {share:.2f} % {command}\n"
+    return SUMS.format(asked=asked, written=written) + row
+
+
+@pytest.mark.parametrize("command", ["rsync -a /srv /mnt", "[btrfs-transacti]", "[jbd2/sdb1-8]"])
+def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
+    report = report_of(iotop(command, 97.4))
+    finding = only(report)
+    assert (finding.severity, report.verdict.state) == ("warning", "open")
+    assert finding.summary == (
+        f"{command.split(' -')[0]} waits for I/O 97 % of its time "
+        "while it reads 310 kB/s and writes 720 kB/s."
+    )
+    assert " The capture has no disk statistics. To settle it" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("command", "share", "write"),
+    [
+        ("[kworker/u8:2]", 99.0, "0.00 B/s"),
+        ("[kworker/u8:2+flush-8:0]", 99.0, "0.00 B/s"),
+        ("[txg_sync]", 58.0, "0.00 B/s"),
+        ("rsync -a /srv /mnt", 74.0, "720.00 K/s"),
+        ("[jbd2/sdb1-8]", 0.23, "8.00 K/s"),
+        ("dd if=/dev/zero of=/srv/a", 92.0, "144.00 M/s"),
+    ],
+    ids=["a worker", "a flusher", "a thread of the kernel", "a moment", "hardly at all", "a stream"],
+)
+def test_who_is_not_waited_for_or_moves_what_a_disk_streams_is_no_finding(report_of, command, share, write):
+    report = report_of(iotop(command, share, write=write))
+    assert only(report) is None
+    assert report.verdict.state == "unknown"
+    assert (f"waited for I/O {share:.0f} % of its time" in report.headline) == (share > 10)
+
+
+@pytest.mark.parametrize(("used", "is_told"), [(6100000, True), (900000, False), (0, False)])
+def test_swap_that_is_used_for_the_most_part_is_told_beside_it(report_of, used, is_told):
+    top = "KiB Mem :  8100000 total,  200000 free,  6800000 used,  1100000 buff/cache\n"
+    top += f"KiB Swap:  8400000 total,  {8400000 - used} free,  {used} used.   900000 avail Mem\n"
+    finding = only(report_of(iotop("rsync -a /srv /mnt", 97.4) + "\n" + top))
+    assert any("5.8 GB of 8.0 GB of swap are used" in one.text for one in finding.evidence) == is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "written", "told"),
+    [
+        (
+            "600.00 K/s",
+            "7.50 M/s",
+            "the disks wrote 7,680 kB/s, 12.8 times the 600 kB/s that processes wrote",
+        ),
+        ("0.00 B/s", "7.50 M/s", "the disks wrote 7,680 kB/s, processes nothing meanwhile"),
+        ("6.00 M/s", "7.50 M/s", ""),
+        ("7.50 M/s", "600.00 K/s", ""),
+    ],
+)
+def test_what_disks_write_beyond_processes_is_told(report_of, asked, written, told):
+    headline = report_of(iotop("rsync", 3.0, asked=asked, written=written)).headline
+    assert told in headline
+    assert ("the disks wrote" in headline) == bool(told)

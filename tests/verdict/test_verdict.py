@@ -1807,6 +1807,23 @@ def test_a_load_average_alone_is_told_and_asks_what_tasks_wait_in(load, asks):
     assert asks in verdict.headline
 
 
+@pytest.mark.parametrize(
+    ("process", "state", "is_told"),
+    [("scrubd", "D", True), ("scrubd", "S", False), ("[kworker/u8:1+flush-9:0]", "D", False)],
+)
+def test_what_sleeps_uninterruptibly_and_a_check_stand_beside_a_load_average(process, state, is_told):
+    text = "top - 23:35:26 up  7:33,  1 user,  load average: 1.02, 1.00, 1.00\n"
+    text += "%Cpu(s):  1.3 us,  1.0 sy,  0.0 ni, 97.7 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+    text += "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+    text += f"   3990 root  20  0 1466688 173192  62468 {state}  6.0  0.7  0:06.51 {process}\n"
+    array = "Personalities : [raid1]\nmd1 : active raid1 sdb2[1] sda2[0]\n      1364480 blocks [2/2] [UU]\n"
+    array += "      [==>....]  check = 31.0% (422988/1364480) finish=9.5min speed=1650K/sec\n"
+    headline = report_of(text, *[array] * is_told).headline
+    assert ("in state D (uninterruptible sleep): scrubd" in headline) == is_told
+    assert ("(check 31.0%) at 1650 kB/s, 9.5 minutes from its end" in headline) == is_told
+    assert process in headline or not is_told
+
+
 # what is replicated to another node
 
 _REPLICATED = (
@@ -2139,3 +2156,26 @@ def test_nfs_that_falls_silent_or_stands_beside_a_load_is_not_healthy(beside):
 def test_late_reads_that_are_in_flight_all_the_time_are_a_cost(rate, wait, count, severity):
     row = both(rate, wait, writes=800, util=35) | {"w_await": 0.5}
     assert report_of(iostat([{"sda": row}] * count)).verdict.severity == severity
+
+
+def _of_processes(kb: float, samples: int = 4) -> str:
+    head = "13:00:0{}      PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    row = "13:00:0{}     4711      0.00 {:9.2f}      0.00  collector\n\n"
+    return "".join(head.format(n) + row.format(n + 1, kb) for n in range(samples))
+
+
+@pytest.mark.parametrize(
+    ("kb", "samples", "is_told"),
+    [(90.0, 4, True), (90.0, 2, False), (21000.0, 4, False), (2600.0, 4, False)],
+    ids=["next to nothing", "a moment", "all of it", "a part"],
+)
+def test_processes_that_account_for_next_to_nothing_are_told_beside_a_device(kb, samples, is_told):
+    text = iostat([{"sda": load(600, 20.0, size=40, reads=0.5, util=90.0)}] * 2)
+    report = report_of(text, _of_processes(kb, samples))
+    assert report.verdict.state == "open"
+    assert ("pidstat shows 90 kB/s of the 23.4" in report.headline) == is_told
+    assert ("who asks is not in its list" in report.headline) == is_told
+
+
+def test_processes_listed_beside_an_idle_device_account_for_it():
+    assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline

@@ -13,7 +13,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
 
@@ -23,16 +23,17 @@ def with_snapshots(views: Sequence[View]) -> list[View]:
     return [view for view in views if not view.devices and view.samples("disk_counters") is not None]
 
 
-def lack_of_disks(views: Sequence[View]) -> str:
+def lack_of_disks(views: Sequence[View], told: str = "") -> str:
     """What a capture has of its disks where it has no samples of any, as the object of a sentence.
 
+    A process that a sentence beside it has `told` of is not told again.
     A counter of milliseconds has 32 bits and says nothing of how often it began again.
     """
     counters = next((view.samples("disk_counters") for view in with_snapshots(views)), None)
     if any("disk" in view.average_only for view in views):
         return "only averages since boot of its disks"
     if counters is None:
-        return f"no disk statistics{_of_a_process(views)}"
+        return f"no disk statistics{_of_a_process(views, told)}{_written_beyond(views)}"
     if len(np.unique(counters.floats("report"))) > 1:
         return "snapshots of the disks' counters, and no time between them, which would make rates"
     text = "one snapshot of the disks: counters since boot, no rates"
@@ -54,15 +55,18 @@ def lack_of_disks(views: Sequence[View]) -> str:
     return say(f"{text} ({{name}} on average: {', '.join(parts)}{wraps})", values)
 
 
-def _of_a_process(views: Sequence[View]) -> str:
-    """What the process of pidstat that moved most did, and how long it waited; empty without one."""
-    facts = [fact for view in views for fact in view.facts_of("pidstat") if fact.word("process")]
+def _of_a_process(views: Sequence[View], told: str) -> str:
+    """What the process of pidstat or iotop that moved most did, and how long it waited; empty without one."""
+    named = (fact for view in views for fact in view.facts_of("pidstat", "iotop") if fact.word("process"))
+    facts = [fact for fact in named if not fact.values.keys() & _TOTALS]
     if not facts:
         return ""
     moved = {
         way: [np.nan_to_num(fact.number(f"{way}_kb_per_s")) for fact in facts] for way in ("read", "write")
     }
     at = int(np.argmax(np.sum([*moved.values()], axis=0)))
+    if facts[at].word("process") in told:
+        return ""
     values: Values = {way: float(rates[at]) for way, rates in moved.items()}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
     values["samples"] = facts[at].number("samples")
@@ -70,7 +74,37 @@ def _of_a_process(views: Sequence[View]) -> str:
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
     text += _of_its_samples(views, facts[at].word("pid"), values)
     text += ", and waited {waited:.2f} s for I/O per sample" if float(values["waited"]) > 0 else ""
+    late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
+    if (share := late.number("io_pct")) >= _SOME_PCT:
+        values |= {"late": late.word("process"), "share": share}
+        text += "; {late} waited for I/O {share:.0f} % of its time"
     return say(text, values)
+
+
+_TOTALS, _SOME_PCT = {"read_kb", "write_kb"}, 10.0
+"""What a process moved since iotop started, which is no rate; and a share of time that is worth a word."""
+
+
+def _written_beyond(views: Sequence[View]) -> str:
+    """That disks wrote several times what processes wrote meanwhile, as the end of a clause; empty if not.
+
+    Reads of processes that the page cache answers are no less, so only the other way is told.
+    """
+    for fact in (fact for view in views for fact in view.facts_of("iotop")):
+        written, asked = fact.number("disks_write_kb_per_s"), fact.number("asked_write_kb_per_s")
+        if written >= max(_BEYOND * asked, IDLE_KB_PER_S):
+            values: Values = {"written": written, "asked": asked, "times": written / asked if asked else 0.0}
+            text = (
+                "{times:.1f} times the {asked:.0f} kB/s that processes wrote"
+                if asked
+                else "processes nothing"
+            )
+            return say(f"; the disks wrote {{written:.0f}} kB/s, {text} meanwhile", values)
+    return ""
+
+
+_BEYOND = 2.0
+"""Times what processes write from which it is worth a word: what was written before, or by a file system."""
 
 
 def _of_its_samples(views: Sequence[View], pid: str, values: Values) -> str:

@@ -19,6 +19,7 @@ from iodiag.analysis.host.who_waits import (
     LITTLE_PCT,
     is_waited_for,
     load_average,
+    who_sleeps,
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
@@ -186,8 +187,12 @@ def _lead_of_averages(views: Sequence[View], *, is_calm: bool) -> str:
 
 
 def _load_clause(views: Sequence[View]) -> str:
-    """How many tasks ran or waited by the load average, where nothing else counts them."""
-    return next((f"; {counted.text}" for view in views if (counted := load_average(view)) is not None), "")
+    """How many tasks ran or waited by the load average, where nothing else counts them, and what waited."""
+    for view in views:
+        if (counted := load_average(view)) is not None:
+            busy = [fact.text for fact in view.facts_of("mdstat") if fact.number("progress_pct") >= 0]
+            return f"; {'; '.join([counted.text, *busy[:1]])}{who_sleeps(view)}"
+    return ""
 
 
 def more_to_capture(views: Sequence[View]) -> str:

@@ -17,8 +17,9 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
-from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
+from iodiag.analysis.host.process_of_device import unseen
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
@@ -265,16 +266,16 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, " No rule found the cause.")
+    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, first, " No rule found the cause.")
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
 
 
-def _lack(views: Sequence[View], otherwise: str = "") -> str:
-    """What the capture lacks of its disks to name a cause, as a sentence; else what is said otherwise."""
+def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
+    """What the capture lacks of its disks to name the cause, as a sentence; else what is said otherwise."""
     if not any(view.devices for view in views):
-        return f" The capture has {lack_of_disks(views)}."
+        return f" The capture has {lack_of_disks(views, symptom.summary)}."
     if all("disk" in view.average_only for view in views if view.devices):
         return f" Of the disks it has only averages since boot or over a run{on_average(views)}."
     return otherwise
@@ -310,8 +311,9 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
+        where += "".join([*filter(None, map(unseen, views))][:1])
         if is_seen:
-            why = f" The cause is not determined.{_lack(views)}"
+            why = f" The cause is not determined.{_lack(views, first)}"
             return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
@@ -330,7 +332,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if busiest(series).kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
-    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}. {asks}"
+    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
     return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
@@ -478,10 +480,7 @@ def _healthy(views: Sequence[View]) -> str:
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
-    busy = [
-        fact for view in views for fact in view.facts_of("top-processes") if fact.number("cpu_pct") >= 100
-    ]
-    also += "".join(say("; {process} uses {cpu_pct:.0f} % of a CPU by top", fact.values) for fact in busy[:1])
+    also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
     return f"{said}; the busiest is {name} ({what}){also}."
 
 

@@ -48,6 +48,33 @@ def test_means_leave_out_the_first_sample_which_is_always_zero():
     assert (journal["process"], journal["write_kb_per_s"]) == ("[jbd2/sda1-8]", 50)
 
 
+def test_the_share_of_time_that_a_process_waited_is_a_mean_over_all_samples():
+    _, mysqld, journal = facts_of(RUN)
+    assert (mysqld["io_pct"], journal["io_pct"]) == (66.2, 1.55)
+    assert "io_pct" not in facts_of(TIMED)[1]
+
+
+@pytest.mark.parametrize("where", ["  0.00 % 91.20 %", "  0.00 %", " mysqld"])
+def test_a_row_that_a_mail_broke_is_read_as_one(where):
+    row = next(line for line in RUN.splitlines(keepends=True) if "mysqld" in line)
+    before, after = row.split(where)
+    broken = (
+        f"{before}\n{where.strip()}{after}" if where == "  0.00 %" else f"{before}{where}\n{after.strip()}\n"
+    )
+    (block,) = blocks_of(FORMAT, RUN.replace(row, broken))
+    assert [fact.values for fact in block.facts] == [fact.values for fact in blocks_of(FORMAT, RUN)[0].facts]
+    assert block.unread == ((8,) if where == " mysqld" else ())
+
+
+def test_a_row_without_a_command_is_no_process():
+    header = next(line for line in RUN.splitlines(keepends=True) if "COMMAND" in line)
+    row = "   31 be/4 root        0.00 B/s    8.00 K/s  0.00 % 97.00 %\n"
+    (block,) = blocks_of(FORMAT, RUN + row + "\nThat is all.\n")
+    assert block.unread == (13,)
+    assert [fact.values for fact in block.facts] == [fact.values for fact in blocks_of(FORMAT, RUN)[0].facts]
+    assert not [fact for one in blocks_of(FORMAT, header + row) for fact in one.facts]
+
+
 def test_clocks_and_missing_delays():
     total, process = facts_of(TIMED)
     assert (process["process"], process["write_kb_per_s"], process["read_kb_per_s"]) == ("python3", 3.99, 0)
@@ -75,8 +102,15 @@ def test_a_run_of_one_sample_has_moved_nothing():
 def test_what_the_disks_moved_is_what_iotop_calls_actual():
     (block,) = blocks_of(FORMAT, RUN)
     (disks,) = [fact for fact in block.facts if "disks_read_kb_per_s" in fact.values]
-    assert disks.values == {"disks_read_kb_per_s": 1024, "disks_write_kb_per_s": 45, "samples": 2}
-    assert disks.text == "the disks read 1024 kB/s and wrote 45.0 kB/s (mean of 2 samples)"
+    assert disks.values == {
+        "disks_read_kb_per_s": 1024,
+        "disks_write_kb_per_s": 45,
+        "asked_read_kb_per_s": 1024,
+        "asked_write_kb_per_s": 50,
+        "samples": 2,
+    }
+    asked = "for 1024 kB/s and 50.0 kB/s that processes asked for (mean of 2 samples)"
+    assert disks.text == f"the disks read 1024 kB/s and wrote 45.0 kB/s, {asked}"
     (of_totals,) = blocks_of(FORMAT, TOTALS)
     assert not [fact for fact in of_totals.facts if "disks_read_kb_per_s" in fact.values]
 

@@ -120,13 +120,13 @@ def test_five_of_each_direction_are_named():
     assert {values[f"job{n}"]["write_rank"] for n in range(1, 6)} == {1, 2, 3, 4, 5}
 
 
-def test_other_tables_are_recognised_and_give_nothing():
+def test_other_tables_are_recognised_and_give_no_io():
     text = (
         "10:00:01  UID  PID  %usr %system  %guest  %wait  %CPU  CPU  Command\n"
         "10:00:02  0  77  1.00  0.00  0.00  0.00  1.00  1  dd\n"
     )
-    block, values = facts_of(text)
-    assert (block.used, values) == (2, [])
+    block, _ = facts_of(text)
+    assert (block.used, [fact.kind for fact in block.facts]) == (2, ["top-processes"])
     block, values = facts_of(text + "\n" + SAMPLES)
     assert values[0]["samples"] == 2
 
@@ -267,3 +267,31 @@ def test_all_tables_in_one_with_scheduling_are_no_listing_of_ps():
     assert not capture.notes
     (most,) = [fact.values for fact in capture.evidence if fact.values.get("process") == "mysqld"]
     assert (most["read_kb_per_s"], most["write_kb_per_s"]) == (16, 2048)
+
+
+BUSY = """\
+09:10:01      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+09:10:03      112      2871    4.00   91.00    0.00    0.00   95.00     1  mysqld
+09:10:03        0      3990   40.00    4.00    0.00    0.00   44.00     0  gzip
+
+09:10:03      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+09:10:05        0      3990   80.00    6.00    0.00    0.00   86.00     0  gzip
+"""
+AVERAGES = """
+Average:      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+Average:      112      2871    2.00   45.50    0.00    0.00   47.50     -  mysqld
+Average:        0      3990   60.00    5.00    0.00    0.00   71.00     -  gzip
+"""
+
+
+@pytest.mark.parametrize(("averages", "share"), [("", 65.0), (AVERAGES, 71.0), (AVERAGES * 2, 71.0)])
+def test_who_uses_a_cpu_most_is_a_mean_over_all_samples_or_pidstat_s_own(averages, share):
+    (block,) = blocks_of(FORMAT, BUSY + averages)
+    (most,) = block.facts
+    assert (most.kind, most.word("process"), most.word("pid")) == ("top-processes", "gzip", "3990")
+    assert (most.number("cpu_pct"), most.number("system_pct")) == (share, 5.0)
+
+
+def test_shares_of_a_cpu_that_may_be_since_boot_name_nobody():
+    (block,) = blocks_of(FORMAT, BUSY.split("\n\n")[0].replace("09:10:01", "09:10:03"))
+    assert block.facts == ()

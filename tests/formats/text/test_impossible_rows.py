@@ -105,3 +105,32 @@ def test_a_first_report_on_the_grid_of_the_command(reads: str):
 def test_prose_with_numbers_is_no_row(prose: str):
     read = reading(f"{prose}\n\n{SAR}08:57:34 drbd0 3.00 0.00 12.00 4.00 6.21 2069.33 333.33 100.00\n")
     assert read.unread == []
+
+
+CPUS = "09:50:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+CPU = "09:52:01  {:>9}      {:.2f}      0.00      0.50      0.00      {:.2f}     {:.2f}\n"
+
+
+@pytest.mark.parametrize(
+    ("user", "steal", "idle", "is_left_out"),
+    [(0.0, 0.0, 30.0, True), (0.0, 80.0, 19.0, False), (9.0, 0.0, 90.0, False), (51.0, 0.0, 0.0, False)],
+    ids=["a counter that went back", "stolen", "whole", "cut digits"],
+)
+def test_shares_of_a_cpu_that_leave_out_most_of_its_time_are_no_sample(user, steal, idle, is_left_out):
+    rows = CPU.format("all", 2.0, 0.0, 97.0) + CPU.format("0", user, steal, idle)
+    read = reading(CPUS + rows)
+    assert read.tables["cpu"]["cpu"].tolist() == (["all"] if is_left_out else ["all", "0"])
+    assert [note.line for note in read.notes if "shares of this CPU" in note.reason] == [3] * is_left_out
+
+
+@pytest.mark.parametrize(("steal", "idle"), [(" %steal", "0.00"), ("", "0.00"), ("", "41.00")])
+def test_without_a_column_of_steal_only_nothing_at_all_is_no_time(steal, idle):
+    header = f"09:50:01  CPU  %user  %nice  %system  %iowait {steal}  %idle\n"
+    row = "09:52:01  {}  0.00  0.00  0.00  0.00" + "  0.00" * bool(steal) + "  {}\n"
+    read = reading(header + row.format("all", "97.00") + row.format("1", idle))
+    assert len(read.tables["cpu"]) == 1 + (idle == "41.00")
+
+
+def test_a_row_of_vmstat_without_shares_is_kept_for_what_else_it_has():
+    read = reading(VMSTAT + " 0  1 190000   4200   4500   5300 0 0 900 500 405 320  0  0  0 0\n" * 2)
+    assert len(read.tables["paging"]) == 2

@@ -10,6 +10,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, in_samples, say
 from iodiag.analysis.view.view import View, report_numbers
+from iodiag.model.capture import Fact
 from iodiag.table.table import Floats, Mask, Table, numbered
 
 
@@ -73,6 +74,19 @@ def is_impossible(cpu: Table) -> Mask:
     is_idle = (work < LEAST_WORK) & (work < cpu.floats("idle_pct"))
     return np.asarray((cpu.floats("steal_pct") >= MOST_STEAL) & is_idle)
 
+
+def who_uses_a_cpu(view: View) -> tuple[str, Fact | None]:
+    """The process that uses all of a CPU, by top or pidstat, as the end of a clause and as a fact."""
+    shown = view.facts_of("top-processes")
+    most = max(shown, key=lambda fact: np.nan_to_num(fact.number("cpu_pct")), default=None)
+    if most is None or not most.number("cpu_pct") >= _ALL_OF_ONE_PCT:
+        return "", None
+    in_kernel = ", {system_pct:.0f} % in the kernel" if most.number("system_pct") >= HELD_PCT else ""
+    return say("; {process} uses {cpu_pct:.0f} % of a CPU by {tool}" + in_kernel, most.values), most
+
+
+_ALL_OF_ONE_PCT = 90.0
+"""Share of one CPU from which a process uses all that one thread can."""
 
 CALM_PCT, IDLE_PCT = 1.0, 10.0
 """Iowait of no importance, and the idle time without which none is counted."""

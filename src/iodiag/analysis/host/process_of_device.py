@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite_fact
+from iodiag.analysis.measure.evidence import Values, cite_fact, say
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -38,7 +38,7 @@ def writer(view: View, rows: Table) -> Fact | None:
     given = view.facts_of("pidstat", "iotop")
     facts = [fact for fact in given if fact.number("write_kb_per_s") >= IDLE_KB_PER_S]
     total = max((fact.number("write_kb_per_s") for fact in facts if not fact.word("process")), default=0.0)
-    named = (fact for fact in facts if fact.word("process") and not _OF_KERNEL.match(fact.word("process")))
+    named = (fact for fact in facts if fact.word("process") and not is_of_kernel(fact.word("process")))
     most = max(named, key=lambda fact: fact.number("write_kb_per_s"), default=None)
     kb = most.number("write_kb_per_s") if most is not None else 0.0
     return most if kb >= MOST_WRITTEN * total and moved / 2 <= kb <= 2 * moved else None
@@ -47,11 +47,58 @@ def writer(view: View, rows: Table) -> Fact | None:
 MOST_WRITTEN = 0.9
 """Share of what all processes write from which one alone does."""
 
-_OF_KERNEL = re.compile(r"\[?(?:kworker|flush|jbd2|kjournald|xfsaild|kswapd|md\d|dmcrypt|loop\d|btrfs-)")
+_FLUSHER = re.compile(r"\[?(?:kworker|flush|pdflush|kswapd)")
+_OF_KERNEL = re.compile(r"\[|(?:jbd2|kjournald|xfsaild|md\d|dmcrypt|loop\d|btrfs-|txg_)")
+
+
+def is_flusher(process: str) -> bool:
+    """Whether it is a thread of the kernel that may write the page cache back: nobody waits for that one."""
+    return bool(_FLUSHER.match(process))
+
+
+def is_of_kernel(process: str) -> bool:
+    """Whether it is a thread of the kernel, which works for others."""
+    return bool(_OF_KERNEL.match(process)) or is_flusher(process)
 
 
 TICKS_PER_S = 100.0
 """Ticks of the clock in which the kernel tells programs of times (USER_HZ)."""
+
+
+def unseen(view: View) -> str:
+    """That all processes listed move next to nothing of what the busiest device does, as a sentence."""
+    sums = (fact for fact in view.facts_of("pidstat", "iotop") if not fact.word("process"))
+    listed = next((fact for fact in sums if fact.number("samples") >= _SEVERAL), None)
+    if listed is None or "disk" in view.average_only:
+        return ""
+    kb = {series.name: weighted.or_zero(weighted.mean(series.samples, "kb_per_s")) for series in view.devices}
+    seen = listed.number("read_kb_per_s") + listed.number("write_kb_per_s")
+    name = max(kb, key=lambda each: kb[each], default="")
+    if not (kb.get(name, 0.0) >= max(_LEAST_KB, UNSEEN * seen)):
+        return ""
+    values: Values = {"tool": listed.kind, "seen": seen, "name": name, "moved": kb[name]}
+    text = " {tool} shows {seen:.0f} kB/s of the {moved:kb} that {name} moves: who asks is not in its list"
+    return say(text + " (other users without root, the kernel, mmap, what was written before).", values)
+
+
+UNSEEN, _LEAST_KB, _SEVERAL = 20.0, 10240.0, 3
+"""Times what processes move, and kB/s, that a device moves of which they do not tell; samples that are no
+moment."""
+
+
+def waited_s(process: Fact) -> float:
+    """How long a process of pidstat waited for I/O in a sample on average; else NaN."""
+    return process.number("io_delay_ticks") / TICKS_PER_S
+
+
+def waited_pct(process: Fact, length_s: float) -> float:
+    """The share of its time that a process waited for I/O, by iotop or by pidstat's samples of such a length.
+
+    0 where no length is known.
+    """
+    if (share := process.number("io_pct")) > 0:
+        return share
+    return 100 * waited_s(process) / length_s if length_s > 0 else 0.0
 
 
 def longest_wait_s(process: Fact) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.capture import Fact
@@ -89,6 +90,17 @@ def load_average(view: View) -> Fact | None:
     """The highest load average of uptime, w or top, where no table counts tasks."""
     facts = view.facts_of("uptime") if view.samples("queue") is None else []
     return max(facts, key=lambda fact: fact.number("load_one"), default=None)
+
+
+def who_sleeps(view: View) -> str:
+    """Who sleeps uninterruptibly by a list of processes, as the end of a clause; none that writes back."""
+    facts = (fact for fact in view.facts_of("top-processes", "ps") if fact.word("state") == "D")
+    names = [*dict.fromkeys(fact.word("process") for fact in facts if not is_flusher(fact.word("process")))]
+    return f"; in state D (uninterruptible sleep): {', '.join(names[:_NAMED])}" if names else ""
+
+
+_NAMED = 3
+"""Processes that are named in a sentence."""
 
 
 def do_several_wait(view: View, rows: Table) -> bool:

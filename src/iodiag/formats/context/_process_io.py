@@ -127,7 +127,7 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
     yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
     ranks = {direction: _ranks(processes, direction) for direction in ("read", "write")}
     late = [n for n, process in enumerate(processes) if process.extra]
-    late.sort(key=lambda n: -processes[n].extra["most_io_delay_ticks"])
+    late.sort(key=lambda n: -max(processes[n].extra.values()))
     for number in sorted(
         {*ranks["read"], *ranks["write"], *late[:_TOP]}, key=lambda n: -_moved(processes[n])
     ):
@@ -156,7 +156,10 @@ def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], 
             said.append(f"{verb} {measure.say(moved)}")
     values |= {f"{direction}_rank": rank for direction, rank in ranks.items()}
     values |= {name: round(value, 2) for name, value in process.extra.items()}
-    text = f"{{process}} ({measure.number_name} {process.number}) {' and '.join(said)} ({measure.basis})"
+    text = f"{{process}} ({measure.number_name} {process.number}) {' and '.join(said)}"
+    if "io_pct" in values:
+        text += f", and waited for I/O {process.extra['io_pct']:.1f} % of its time"
+    text += f" ({measure.basis})"
     return fact(kind, text, {**values, "samples": measure.samples}, source, [process.first, process.last])
 
 

@@ -3,8 +3,9 @@
 iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
 (processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
 run has nothing to compare with and is all zeros: it is left out where others follow. Of the sums above the
-processes, Actual is what the disks did. Where the clock goes back with all lines of a sample, another run
-begins, or the same one anew.
+processes, Actual is what the disks did, and Total what processes asked for. Where the clock goes back with
+all lines of a sample, another run begins, or the same one anew. A mail breaks rows in front of the command,
+or in it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.context._common import fact, solid
+from iodiag.formats.context._common import Values, fact, solid
 from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
@@ -29,6 +30,7 @@ Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      10.75 M/s
 """
 _CLOCK = r"\s*(?:(?P<clock>\d\d:\d\d:\d\d)\s+)?"
 _AMOUNT = r"(?P<{0}>\d{{1,15}}(?:\.\d{{1,3}})?)\s(?P<{0}_unit>[BKMGTP])(?P<{0}_rate>/s)?"
+_SHARE = r"(?:\d{1,4}\.\d\d|\?{1,3})"
 _SUMMARY = (
     _CLOCK
     + r"(?P<scope>Total|Actual|Current) DISK READ\s?:\s+"
@@ -44,7 +46,8 @@ _ROW = (
     + _AMOUNT.format("read")
     + r"\s+"
     + _AMOUNT.format("write")
-    + r"\s+(?:\?unavailable\?\s+|(?:(?:\d{1,4}\.\d\d|\?{1,3})\s%\s+){0,2})(?P<command>\S.*)"
+    + rf"(?:\s+\?unavailable\?|\s+{_SHARE}\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
+    + rf"(?:\s+(?P<command>(?!{_SHARE}\s%)\S.*))?\s*"
 )
 
 
@@ -52,12 +55,15 @@ _ROW = (
 class _Listing:
     """What the lines of a run hold: samples with the processes in each, who they are, what disks moved.
 
-    `ends` are the lines where the samples begin and their clocks, NaN without -t.
+    Of a process in a sample: kB read and written, and in % of its time how long it waited, NaN if that is not
+    shown. `asked` and `disks` are the sums Total and Actual of the samples. `ends` are the lines where the
+    samples begin and their clocks, NaN without -t.
     """
 
     number_name: str = "tid"  # where -q leaves the header out: without -P they are threads
     is_rate: bool = True
-    samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    samples: list[dict[str, tuple[float, float, float]]] = field(default_factory=list)
+    asked: list[tuple[float, float]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
@@ -69,7 +75,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     listing = _Listing()
     used = 0
     is_moved = False  # of the Total above: what follows is of no sample that is known
-    for at, line in solid(lines):
+    is_below_row = False
+    for at, line in _rejoined(lines):
         text = line.text[:2000]
         summary, row = re.fullmatch(_SUMMARY, text), re.fullmatch(_ROW, text)
         is_total = summary is not None and summary["scope"] == "Total"
@@ -78,7 +85,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         is_back = _goes_back(listing, summary or row)
         if is_total and is_back and not is_moved:
             break
-        if (summary or row) and (is_moved or is_back):
+        if (row and not row["command"]) or ((summary or row) and (is_moved or is_back)):
             listing.unread.append(line.number)
         elif summary:
             _take_sums(listing, summary, line)
@@ -86,9 +93,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             _take(listing, row, line)
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
+        elif is_below_row and _is_known(lines[at : at + 1]):
+            listing.unread.append(line.number)  # the rest of a command that was broken
         else:
             break
-        used = at
+        used, is_below_row = at, row is not None
     if not used:
         return None
     if not listing.samples:
@@ -105,18 +114,45 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     )
 
 
+def _rejoined(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
+    """The lines, each with how many are used up to it: a row without a command has the line below as that."""
+    bare: tuple[int, Line] | None = None
+    for at, line in solid(lines):
+        if bare is not None and at == bare[0] + 1 and not _is_known([line]):
+            yield at, Line(f"{bare[1].text} {line.text}", bare[1].number)
+            bare = None
+            continue
+        if bare is not None:
+            yield bare
+        row = re.fullmatch(_ROW, line.text[:2000])
+        bare = (at, line) if row and not row["command"] else None
+        if bare is None:
+            yield at, line
+    if bare is not None:
+        yield bare
+
+
+def _is_known(lines: Sequence[Line]) -> bool:
+    """Whether any of the lines is of a listing."""
+    patterns = (_SUMMARY, _HEADER, _ROW)
+    return any(re.fullmatch(pattern, line.text[:2000]) for pattern in patterns for line in lines)
+
+
 def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
     """What the disks moved: iotop's line Actual, beside which Total is what processes asked for."""
-    disks = listing.disks[-measure.samples :]
-    if not disks or not listing.is_rate:
+    if not (listing.disks and listing.asked and listing.is_rate):
         return  # under -a processes have totals, and the disks rates of the last interval
-    read, wrote = (sum(moved) / len(disks) for moved in zip(*disks, strict=True))
-    text = f"the disks read {measure.say(read)} and wrote {measure.say(wrote)} ({measure.basis})"
-    values = {
-        f"disks_{measure.column('read')}": round(read, 2),
-        f"disks_{measure.column('write')}": round(wrote, 2),
-    }
-    yield fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
+    values: Values = {}
+    said = []
+    for whose, sums in (("disks", listing.disks), ("asked", listing.asked)):
+        last = sums[-measure.samples :]
+        read, wrote = (sum(moved) / len(last) for moved in zip(*last, strict=True))
+        values |= {f"{whose}_{measure.column('read')}": round(read, 2)}
+        values |= {f"{whose}_{measure.column('write')}": round(wrote, 2)}
+        said += [measure.say(read), measure.say(wrote)]
+    values["samples"] = measure.samples
+    text = "the disks read {} and wrote {}, for {} and {} that processes asked for".format(*said)
+    yield fact("iotop", f"{text} ({measure.basis})", values, source, [measure.first, measure.last])
 
 
 def _goes_back(listing: _Listing, found: re.Match[str] | None) -> bool:
@@ -136,6 +172,7 @@ def _is_moved(total: re.Match[str], below: Sequence[Line]) -> bool:
 def _take_sums(listing: _Listing, summary: re.Match[str], line: Line) -> None:
     if summary["scope"] == "Total":
         listing.samples.append({})
+        listing.asked.append((_kb(summary, "read"), _kb(summary, "write")))
         seconds = _clock.parse_time(summary["clock"] or "")
         listing.ends.append((line.number, math.nan if seconds is None else seconds))
     else:
@@ -154,7 +191,8 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     if listing.ends and key not in listing.samples[-1]:
         moved = {"read_kb_per_s": read, "write_kb_per_s": written}
         listing.rows.append(Row(line.number, len(listing.ends) - 1, row["number"], name, moved))
-    listing.samples[-1][key] = read, written
+    share = math.nan if (row["io"] or "?").startswith("?") else float(row["io"])
+    listing.samples[-1][key] = read, written, share
 
 
 def _kb(row: re.Match[str], direction: str) -> float:
@@ -169,10 +207,12 @@ def _measured(listing: _Listing) -> tuple[list[Process], int]:
     for key, process in listing.processes.items():
         moved = [sample[key] for sample in samples if key in sample]
         if listing.is_rate:
-            process.read_kb = sum(read for read, _ in moved) / max(1, len(samples))
-            process.write_kb = sum(write for _, write in moved) / max(1, len(samples))
+            sums = (sum(column) / max(1, len(samples)) for column in zip(*moved, strict=True))
+            process.read_kb, process.write_kb, share = sums
+            if share > 0:
+                process.extra["io_pct"] = share
         elif moved:
-            process.read_kb, process.write_kb = moved[-1]
+            process.read_kb, process.write_kb, _ = moved[-1]
     return list(listing.processes.values()), len(samples)
 
 
@@ -183,5 +223,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
-    not_read="its line Total: processes' requests before the page cache, of which the processes' rows tell",
+    not_read="priorities, users and SWAPIN",
 )

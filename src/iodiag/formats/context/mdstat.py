@@ -166,6 +166,8 @@ def _fact(array: _Array, source: str) -> Fact:
     said = [f"{{array}} was {' '.join(head.state)}"]
     said += [f"with {active:g} of {slots:g} members"] if slots is not None and active is not None else []
     said += [f"({activity})"] if activity else []
+    if "speed" in details and "finish" in details:
+        said += [f"at {details['speed']} kB/s, {details['finish']} minutes from its end"]
     values = {
         "array": head.name,
         "state": head.state[0],

@@ -4,8 +4,9 @@ sysstat 8.1 to 12.7: with and without UID, kB_ccwr/s (9.1.5) and iodelay (11.2);
 sample, `#` in front of the header), -t (threads), -l (command lines), -U (user names), --human, 12-hour
 clocks, epochs, and the other tables (-u, -r, -s, -w) between or in the same lines. A process without a row in
 a sample did nothing in it. Average: rows know only the processes that lived to the end: they are taken where
-nothing else is given. -1.00 stands for "not permitted" and counts as unknown. A process inherits what its
-ended children moved. JSON (-o JSON, 12.7 and later) is read by the same words, whatever its lists are called.
+nothing else is given, and for who uses a CPU most, of -u. -1.00 stands for "not permitted" and counts as
+unknown. A process inherits what its ended children moved. JSON (-o JSON, 12.7 and later) is read by the same
+words, whatever its lists are called.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.context._common import json_object, parse_number, size_kb, solid
+from iodiag.formats.context._common import Values, fact, json_object, parse_number, size_kb, solid
 from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.capture import Fact
 
 _EXAMPLE = """\
 10:15:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
@@ -40,6 +42,7 @@ _ROW = rf"{_LEAD}(?P<rest>\S.*)"
 _COLUMNS = {"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "%CPU": "cpu_pct"}
 """The columns of the table of processes by the words of a header."""
 
+_CPU = ("%CPU", "%system")
 _WORDS = ("USER", "policy", "Command")
 _NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
@@ -55,13 +58,21 @@ class _Header(NamedTuple):
         return "kB_rd/s" in self.places and "kB_wr/s" in self.places
 
 
+class _CpuTime(NamedTuple):
+    """Shares of one CPU that a process had, in all and in the kernel: sums over samples; and its last row."""
+
+    line: Line
+    cpu_pct: float = 0.0
+    system_pct: float = 0.0
+
+
 @dataclass
 class _Listing:
     """The processes of all rows, by number and name.
 
     `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
     `shown` the clocks as they are printed: that of a header is when its sample began. `copied` are the tables
-    that have rows which stand twice.
+    that have rows which stand twice. `cpu` is the CPU time of each process in all samples, and on average.
     """
 
     samples: dict[str, Process] = field(default_factory=dict)
@@ -71,6 +82,7 @@ class _Listing:
     rows: list[Row] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    cpu: dict[bool, dict[tuple[str, str], _CpuTime]] = field(default_factory=lambda: {False: {}, True: {}})
     known: set[tuple[int, str, str, frozenset[str]]] = field(default_factory=set)
     copied: set[int] = field(default_factory=set)
 
@@ -139,9 +151,26 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     measure = Measure(
         listing.reports, _basis(listing), lines[0], lines[used - 1], interval_s=listing.interval_s
     )
-    facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
+    facts = (*(facts_of("pidstat", processes, measure, source) if has_io else ()), *_of_cpu(listing, source))
     tables = tuple(process_table(listing.rows, listing.ends, source))
     return ContextBlock(used, facts=facts, tables=tables, layout="pidstat -d" if has_io else "pidstat")
+
+
+def _of_cpu(listing: _Listing, source: str) -> Iterator[Fact]:
+    """Who uses a CPU most, on average over a run whose samples have a length: others may be since boot."""
+    each = listing.cpu[True] or listing.cpu[False]
+    if not each or not (listing.cpu[True] or listing.interval_s > 0):
+        return
+    samples = 1 if listing.cpu[True] else max(1, len(listing.ends))
+    (pid, process), used = max(each.items(), key=lambda one: one[1].cpu_pct)
+    values: Values = {"process": process, "pid": pid, "tool": "pidstat"}
+    values |= {
+        "cpu_pct": round(used.cpu_pct / samples, 2),
+        "system_pct": round(used.system_pct / samples, 2),
+    }
+    text = "{process} (pid {pid}) uses most CPU time, {cpu_pct} % of a CPU, {system_pct} % in the kernel"
+    basis = "pidstat's averages" if listing.cpu[True] else f"mean of {samples} samples"
+    yield fact("top-processes", f"{text} ({basis})", values, source, [used.line])
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -227,6 +256,12 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
         numbers = {column: value for column, value in each if value is not None}
         if not listing.takes(Row(line.number, len(listing.ends) - 1, pid, name, numbers)):
             return True
+    if header.places.keys() >= {*_CPU}:
+        all_of_it, in_kernel = (size_kb(cells[header.places[word]].rstrip("%"), "K") or 0.0 for word in _CPU)
+        so_far = _CpuTime(line) if is_average else listing.cpu[False].get((pid, name), _CpuTime(line))
+        listing.cpu[is_average][pid, name] = _CpuTime(
+            line, so_far.cpu_pct + all_of_it, so_far.system_pct + in_kernel
+        )
     if not header.has_io:
         return True
     target = listing.averages if is_average else listing.samples
@@ -256,5 +291,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^{_HEADER}$|{_JSON}"),
     read=_read,
     releases="sysstat 8.1 to 12.8; JSON by its manual page alone",
-    not_read="rows of threads; the tables of memory, stacks and switches; of CPU time but the sum",
+    not_read="rows of threads; the tables of memory, stacks and switches; of CPU time all but two columns",
 )

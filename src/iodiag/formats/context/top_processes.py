@@ -40,6 +40,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "flushers": flushers(asleep),
         "process": busiest.process.process,
         "cpu_pct": busiest.cpu_pct,
+        "tool": "top",
     }
     text = "{uninterruptible} of {processes} processes that top lists sleep uninterruptibly (state D); "
     text += "{process} uses most CPU time, {cpu_pct} % of a CPU"

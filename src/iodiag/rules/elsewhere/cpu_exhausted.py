@@ -31,10 +31,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu, tasks_beyond_cpus
+from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import longest, seconds
 from iodiag.analysis.view.view import View
@@ -349,8 +349,9 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         **time_fields(rows, of_host=True),
         title="The CPUs work in the kernel",
         summary=say(
-            f"The CPUs work in the kernel, more than they wait: {text}, {in_samples(len(cpu))}.", values
-        ),
+            f"The CPUs work in the kernel, more than they wait: {text}, {in_samples(len(cpu))}", values
+        )
+        + f"{who_uses_a_cpu(view)[0]}.",
         evidence=(cite(rows, text, values, worst="system_pct"), *_runnable(view, rows)),
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
         cannot_know=("what the kernel does: perf top tells (copies, checksums, locks, reclaim)",),
@@ -372,18 +373,24 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     left = "no" if float(values["idle"]) <= limits.idle else "hardly any"
     switching = tuple(_switching(view, rows, limits))
+    who, busiest = who_uses_a_cpu(view)
+    asks = RULE.confirm[:1] if busiest else RULE.confirm
     return RULE.finding(
         severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         title=say(f"{RULE.title}, {often}", values) if len(rows) < samples or is_run else RULE.title,
-        summary=say(f"The CPUs have {left} time left: {text}, {often}.", values),
+        summary=say(f"The CPUs have {left} time left: {text}, {often}", values) + f"{who}.",
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),
             *_runnable(view, rows),
             *switching,
+            *([cite_fact(busiest, weighs="context")] if busiest else []),
         ),
-        confirm=("pidstat -wt 1 10", *RULE.confirm) if switching else RULE.confirm,
+        confirm=("pidstat -wt 1 10", *asks) if switching else asks,
+        remedy=(f"See what {busiest.word('process')} does: perf top -p PID.", RULE.remedy[1])
+        if busiest
+        else RULE.remedy,
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
         cannot_know=(
             "which programs take the time: top and perf tell",

@@ -58,7 +58,15 @@ from iodiag.analysis.host.paging import (
     starved,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import MANY_CPUS, NOBODY, blocked, by_device, load_average, rows_at
+from iodiag.analysis.host.who_waits import (
+    MANY_CPUS,
+    NOBODY,
+    blocked,
+    by_device,
+    load_average,
+    rows_at,
+    who_sleeps,
+)
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -250,7 +258,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
         title=RULE.title if is_direct else "The load average counts more tasks than are runnable",
         **time_fields(rows, of_host=True),
-        summary=say(f"{text}, {often}{then}.", values | meanwhile),
+        summary=say(f"{text}, {often}{then}", values | meanwhile) + f"{who_sleeps(view)}.",
         evidence=(
             cite(rows, f"{text} ({often})", values, worst="waiting"),
             *waits,

@@ -1,8 +1,10 @@
 """One process waits for I/O most of its time.
 
 What it detects: a process of pidstat -d whose iodelay, the time that it waited for block I/O, is half of the
-sample and more. Where the samples of disks are shown, too, these say whether that is slow, and it is told for
-information.
+sample and more, while it moves less than a disk streams. It is nine tenths of what iotop shows as IO, of a
+second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it. Threads that
+write the page cache back are left out: nobody waits for them. Where the samples of disks are shown, too,
+these say whether that is slow, and it is told for information.
 
 Why it matters: such a process gets on as fast as its I/O is answered, whatever the host does otherwise.
 
@@ -12,45 +14,58 @@ that the page cache holds back waits, too, and so does one that reads one page a
 device. The kernel counts a wait when it ends, so that one may be longer than the sample that counts it: such
 a wait is told as it is, and as no share.
 
-References: pidstat(1); proc_pid_stat(5), delayacct_blkio_ticks; accounting/delay-accounting.rst.
+References: pidstat(1); iotop(8); proc_pid_stat(5), delayacct_blkio_ticks; accounting/delay-accounting.rst.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.host.process_of_device import TICKS_PER_S, longest_wait, longest_wait_s
-from iodiag.analysis.measure.evidence import Values, cite_fact, say
+from iodiag.analysis.host.process_of_device import (
+    is_flusher,
+    is_of_kernel,
+    longest_wait,
+    longest_wait_s,
+    waited_pct,
+    waited_s,
+)
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
-from iodiag.model.finding import Finding, Outcome
+from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_GB
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding: the process that waits for the largest share of its time."""
-    facts = view.facts_of("pidstat")
-    waiting = [fact for fact in facts if fact.number("io_delay_ticks") > 0]
+    facts = view.facts_of("pidstat", "iotop")
+    waiting = [fact for fact in facts if fact.number("io_delay_ticks") > 0 or fact.number("io_pct") > 0]
     if not waiting:
         reason = "no time that a process waited is given: pidstat -d 1 with kernel.task_delayacct = 1"
-        yield RULE.not_applicable(reason, missing=("facts.pidstat",))
+        yield RULE.not_applicable(reason, missing=("facts.pidstat", "facts.iotop"))
         return
     length = next((one.number("interval_s") for one in facts if one.number("interval_s") > 0), 0.0)
     # more than its time in one sample: the wait began before, and is counted when it ends
     ended = [fact for fact in waiting if 0 < MOST * length < longest_wait_s(fact)]
     ended.sort(key=lambda fact: -longest_wait_s(fact))
-    rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -_seconds(fact))
-    longest = [fact for fact in rest[:1] if length and _seconds(fact) >= limits.share / 100 * length]
+    rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -waited_pct(fact, length))
+    longest = [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
+    streams = [fact for fact in longest if _moved(fact)[1] >= limits.stream]
+    longest = [fact for fact in longest if fact not in streams][:1]
     if ended or longest:
         yield _finding(view, longest, ended[:_TOLD], length, limits)
-        return
-    values: Values = {"process": rest[0].word("process"), "waited": _seconds(rest[0])}
-    text = "of those listed {process} waits longest, {waited:.2f} s a sample"
-    if not length:
+    elif streams:
+        yield RULE.undetermined(f"{_share(streams[0], length)}, as a device allows")
+    elif not waited_pct(rest[0], length) > 0:
         text = "{process} waited {waited:.2f} s for I/O in a sample whose length is not known"
-    yield RULE.undetermined(say(text, values))
+        values: Values = {"process": rest[0].word("process"), "waited": waited_s(rest[0])}
+        yield RULE.undetermined(say(text, values))
+    else:
+        yield RULE.undetermined(f"of those listed none waits longer: {_share(rest[0], length)}")
 
 
 MOST, _TOLD = 1.1, 2
@@ -58,8 +73,13 @@ MOST, _TOLD = 1.1, 2
 many that waited for longer are told."""
 
 
-def _seconds(fact: Fact) -> float:
-    return fact.number("io_delay_ticks") / TICKS_PER_S
+def _least_pct(fact: Fact, limits: Limits) -> float:
+    """The share of its time from which a process that waits is told; no share is enough of one that nobody
+    waits for."""
+    process = fact.word("process")
+    if is_flusher(process):
+        return math.inf
+    return limits.most if fact.kind == "iotop" or is_of_kernel(process) else limits.share
 
 
 def _finding(
@@ -76,24 +96,49 @@ def _finding(
         evidence=(
             *map(cite_fact, longest),
             *waits,
-            *(cite_fact(fact, weighs="context") for fact in view.facts_of("pidstat")[:1]),
+            *(cite_fact(fact, weighs="context") for fact in view.facts_of(lead.kind)[:1]),
+            *_full_swap(view, limits),
         ),
-        refutes=("ticks of another length than 10 ms: getconf CLK_TCK",),
+        refutes=(
+            "other samples in which it does not wait: iotop -bok -n 10"
+            if lead.kind == "iotop"
+            else "ticks of another length than 10 ms: getconf CLK_TCK",
+        ),
         cannot_know=("for which device it waits, and whether that is slow",),
     )
 
 
+def _full_swap(view: View, limits: Limits) -> Iterator[Evidence]:
+    """That much of the swap is used, which may be what it waits for, and is no swapping by itself."""
+    swap = view.samples("swap")
+    used, free = (0.0, 0.0) if swap is None else (swap.floats(f"{name}_kb")[-1] for name in ("used", "free"))
+    if swap is not None and used > 0 and used >= limits.share / 100 * (used + free):
+        values: Values = {"used": used / KB_PER_GB, "total": (used + free) / KB_PER_GB}
+        text = "{used:.1f} GB of {total:.1f} GB of swap are used; whether pages come in is not shown by that"
+        yield cite(swap[-1:], text, values, weighs="context")
+
+
 def _moved(fact: Fact) -> tuple[str, float]:
     """The direction in which a process moves more, as a verb, and kB/s of it."""
-    kb = {f"{way}s": float(np.nan_to_num(fact.number(f"{way}_kb_per_s"))) for way in ("read", "write")}
-    return max(kb.items(), key=lambda one: one[1])
+    return max(_rates(fact).items(), key=lambda one: one[1])
+
+
+def _rates(fact: Fact) -> dict[str, float]:
+    """What a process moves in kB/s, by verb."""
+    return {f"{way}s": float(np.nan_to_num(fact.number(f"{way}_kb_per_s"))) for way in ("read", "write")}
 
 
 def _share(fact: Fact, length: float) -> str:
-    verb, kb = _moved(fact)
-    values: Values = {"process": fact.word("process"), "share": min(100.0, 100 * _seconds(fact) / length)}
-    text = "{process} waits for I/O {share:.0f} % of its time while it " + verb + " {kb:.0f} kB/s"
-    return say(text, values | {"kb": kb})
+    most = _moved(fact)
+    moved = [one for one in _rates(fact).items() if one[1] >= _PART * most[1] or one == most]
+    values: Values = {"process": fact.word("process"), "share": min(100.0, waited_pct(fact, length))}
+    text = "{process} waits for I/O {share:.0f} % of its time while it "
+    text += " and ".join(f"{verb} {{{verb}:.0f}} kB/s" for verb, _ in moved)
+    return say(text, values | dict(moved))
+
+
+_PART = 0.1
+"""Of what it moves in one direction, so much in the other is told as well."""
 
 
 RULE = Rule(
@@ -111,6 +156,8 @@ RULE = Rule(
         "much": Threshold(
             10240, "kB/s", "that is what a device is asked for", "judgement: a tenth of a disk"
         ),
+        "most": Threshold(90, "%", "of a moment, or of a thread of the kernel", "judgement: nothing else"),
+        "stream": Threshold(102400, "kB/s", "that a disk streams: it allows no more", "a disk of 7200 rpm"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
     },
     confirm=("iostat -xyt 1 30", "pidstat -d 1 10", "ps -eo state,pid,wchan:32,cmd | grep ^D"),

@@ -20,11 +20,32 @@ _TIMES_LONGER, _ALIKE = 20.0, 4.0
 _FEWEST_KB, _FEWEST_WAIT = 100.0, 10.0
 _NEAR_WAIT, _NEAR_CPU = 10.0, 5.0
 
+_IDLE, _STEAL = "idle_pct", "steal_pct"
+_LEAST_SUM = 50.0
+"""Shares of a CPU's time that add up to less are of no CPU: digits that are cut off cost no half of them."""
+
 WRAPPED = "a counter ran below zero: no device moves so much; this row is left out"
 LONGER = (
     "interrupts, context switches and I/O rise by the same factor at unchanged CPU use: this row covers a "
     "longer time than the others, of unknown length; its rates are left out"
 )
+
+
+NO_TIME = (
+    "the shares of this CPU's time add up to {:.0f} %, not 100 %: its counters did not move, or backwards; "
+    "this row is left out"
+)
+
+
+def is_without_time(rows: Rows) -> tuple[Bools, Floats]:
+    """The rows of a table of CPUs whose shares leave out most of the time, and what they add up to.
+
+    Where no column counts what the hypervisor took, that may be so much; but nothing at all is no CPU's time.
+    """
+    names = [str(column.column) for column in rows.layout.columns if column.column]
+    is_of_cpus = _IDLE in names and all(name.endswith("_pct") for name in names)
+    sums = rows.numbers.sum(axis=1) if is_of_cpus else np.full(len(rows.lines), np.nan)
+    return np.asarray((sums < _LEAST_SUM) if _STEAL in names else (sums == 0)), sums
 
 
 def is_wrapped(rows: Rows) -> Bools:
@@ -80,6 +101,11 @@ def true_rows(all_rows: Sequence[Rows]) -> tuple[list[Rows], list[tuple[int, str
         if (wrapped := is_wrapped(rows)).any():
             said += [(line, WRAPPED) for line in rows.lines[wrapped].tolist()]
             kept = rows.only(~wrapped)
+        is_timeless, sums = is_without_time(kept)
+        if is_timeless.any():
+            told = zip(kept.lines[is_timeless].tolist(), sums[is_timeless].tolist(), strict=True)
+            said += [(line, NO_TIME.format(total)) for line, total in told]
+            kept = kept.only(~is_timeless)
         if (longer := is_longer(kept)).any():
             said += [(line, LONGER) for line in kept.lines[longer].tolist()]
             kept = without_rates(kept, longer)
