@@ -114,3 +114,14 @@ def test_the_verdict_tells_what_phases_of_the_same_reads_show(rate, wait, is_tol
         "Reads of sda take 8.25 ms in phase 1 and 1.27 ms in phase 2 at the same rate (37.31/s and 39.17/s)."
     )
     assert (told in report.headline) is is_told
+
+
+def test_another_node_is_no_change_and_few_requests_have_no_ratio_of_latency():
+    few = HEADER + row("sda", 9.5, 6) + IDLE
+    other = analyzed(f"One node is slow:\n\n{BEFORE}but the other nodes are normal:\n\n{AFTER}").to_markdown()
+    assert "## Runs side by side" in other
+    assert "Last to first" not in other
+    fewer = analyzed(f"Before:\n\n{BEFORE}After the fix of the server:\n\n{few}").to_markdown()
+    assert "## Before and after" in fewer
+    assert "| read await ms | 6.998 | 6 |  |" in fewer
+    assert "| reads/s | 200.4 | 9.5 | 0.047x |" in fewer

@@ -750,6 +750,11 @@ def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(rep
     few = [{"b": 30 + n, "wa": 20, "bi": 500_000} for n in range(6)]
     text = f"First run:\n{vmstat(many)}\nSecond run:\n{vmstat(few)}"
     finding = only(report_of(text, rules=[RULE]))
+    assert finding.summary.startswith("On average 92.5 tasks are blocked on I/O, up to 95, in 6 of 7 samples")
+    assert not any("the more tasks wait" in item.text for item in finding.evidence)
+    # runs of disks below stand for those of the text
+    disks = "".join(f"Disks {n}:\n{iostat([{'sda': load(9, 5, size=16, depth=1)}] * 3)}\n" for n in "ab")
+    finding = only(report_of(f"{text}\n{disks}", rules=[RULE]))
     assert "92.5 in the first run, 32.5 in the second run" in finding.summary
     assert not any("the more tasks wait" in item.text for item in finding.evidence)
     # of one run it is
@@ -769,13 +774,45 @@ def test_many_tasks_beside_few_requests_wait_for_something_else(report_of, depth
     assert any(says in item.text for item in finding.evidence)
 
 
-def test_runs_are_named_by_their_place_in_the_text(report_of):
+def test_the_verdict_is_of_the_worst_run_and_names_it(report_of):
     runs = [vmstat([{"b": blocked, "wa": 40, "id": 55}] * 5) for blocked in (0, 3, 9)]
     text = "".join(f"Run {number}:\n{run}\n" for number, run in enumerate(runs))
-    finding = only(report_of(text, rules=[RULE]))
-    assert "(3.0 in the second run, 9.0 in the third run)" in finding.summary
+    report = report_of(text, rules=[RULE])
+    finding = only(report)
+    assert finding.summary.startswith("9 tasks are blocked on I/O, in 5 of 6 samples")
+    assert 'This is the run "Run 2" (lines 24 to 29); in the run "Run 0" (lines 4 to 9), ' in report.headline
+    assert "0.0 tasks are blocked on average" in report.headline
     assert "almost nothing is read or written" in finding.summary
-    assert "flushed" not in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        ([{"b": 1, "wa": 24, "id": 75, "bi": 51_000}] * 4, True),
+        ([{"b": 0, "wa": 0, "id": 75, "bi": 51_000}] * 4, False),  # nobody asks for more
+        ([{"b": 1, "wa": 24, "id": 5, "us": 71, "bi": 51_000}] * 4, False),  # the CPUs may be what is slow
+        ([{"b": 1, "wa": 24, "id": 75, "bi": 510_000}] * 4, False),
+    ],
+    ids=["slow", "not asked", "CPUs", "alike"],
+)
+def test_a_run_that_moves_a_fraction_while_tasks_wait_is_compared(report_of, rows, is_told):
+    fast = [{"b": 1, "wa": 14, "id": 75, "bi": 918_000}] * 4
+    text = f"Old driver:\n{vmstat(fast)}\nNew driver:\n{vmstat(rows)}"
+    report = report_of(text)
+    assert ("18 times as much is moved there" in report.headline) == is_told
+    assert "469" not in report.headline  # the mean of both
+
+
+def test_rows_of_one_run_stay_one(report_of):
+    calm, busy = [{"b": 0, "bo": 300}] * 5, [{"b": 6, "wa": 40, "bo": 90_000}] * 5
+    groups, names, *body = vmstat([*calm, *busy]).split("\n")
+    noted = "\n".join([groups, names, *body[:6], "*** here the copy begins", *body[6:]])
+    repeated = "\n".join([groups, names, *body[:6], groups, names, *body[6:]])
+    restarted = "\n".join(vmstat([{"b": 4, "wa": 40, "id": 50}] * 2) for _ in range(4))
+    for text, samples in ((noted, 11), (repeated, 11), (restarted, 12)):
+        report = report_of(text, rules=[RULE])
+        assert "This is the run" not in report.headline
+        assert f"of {samples} samples" in only(report).summary
 
 
 TRICKLE = [{"b": 2, "wa": 45, "us": 2, "sy": 2, "bi": 0, "bo": 600}] * 9

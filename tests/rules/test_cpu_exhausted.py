@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from writers.captures import iostat, mpstat, vmstat
+from writers.loads import load
 
 RULE = "cpu-exhausted"
 OUT = {"r": 9, "us": 34, "sy": 66, "id": 0, "wa": 0}
@@ -337,11 +338,9 @@ def test_the_calm_before_does_not_outvote_a_stretch_in_the_kernel(report_of, row
 )
 def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of, runs, is_told):
     rows = [vmstat([row] * count) for row, count in ((WAITING, 9), (OUT, 5))]
-    finding = only(report_of(runs.format(*rows), rules=[RULE]))
-    assert (finding is not None) == is_told
-    if finding:
-        assert finding.severity == "notice"
-        assert finding.title.endswith("samples of one run")
+    report = report_of(runs.format(*rows), rules=[RULE])
+    assert (only(report) is not None) == is_told
+    assert ('in 5 of 5 samples. This is the run "Second run"' in report.headline) == is_told
 
 
 @pytest.mark.parametrize(("tasks", "status"), [(9, "undetermined"), (2, "clear")])
@@ -354,6 +353,8 @@ def test_a_run_queue_beside_idle_time_of_long_samples_is_no_all_clear(report_of,
 def test_several_runs_without_cpu_time_are_counted_together(report_of):
     runs = [vmstat([row] * 6) for row in (OUT, OUT, WAITING)]
     text = "".join(f"Run {number}:\n{run}\n" for number, run in enumerate(runs))
+    # runs of disks below stand for those of the text
+    text += "".join(f"Disks {n}:\n{iostat([{'sda': load(9, 5, size=16, depth=1)}] * 3)}\n" for n in "ab")
     assert "samples of 2 runs" in only(report_of(text, rules=[RULE])).title
 
 
@@ -381,3 +382,13 @@ def test_a_process_that_uses_all_of_a_cpu_is_named(report_of, listing, told):
         assert finding.summary.endswith(f"; gzip uses {told}")
         assert "See what gzip does" in finding.remedy[0]
         assert not any(command.startswith(("pidstat", "top")) for command in finding.confirm)
+
+
+def test_cpus_of_which_no_sample_shows_all_are_not_said_to_be_unread(report_of):
+    rows = "".join(
+        f"%Cpu{n}  :  2.0 us,  1.0 sy,  0.0 ni, 90.0 id,  7.0 wa,  0.0 hi,  0.0 si,  0.0 st\n" for n in "01"
+    )
+    text = f"top - 09:14:00 up 12 days,  3:41,  2 users,  load average: 1.31, 1.20, 1.87\n{rows}"
+    shown = report_of(text, iostat([{"sda": load(9, 5, size=16, depth=1)}] * 3), rules=[RULE])
+    (outcome,) = [one for one in shown.outcomes if one.rule == RULE]
+    assert "no table" not in outcome.reason

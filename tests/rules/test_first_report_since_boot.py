@@ -237,3 +237,42 @@ def test_a_mirror_that_was_read_whole_since_boot_is_said_so(report_of, since_boo
     for item in told:
         assert item.lines == (4, 5)
         assert item.values["least"] == pytest.approx(8035.58)
+
+
+STEADY = {"bi": 370, "bo": 71_000, "in": 160_000, "cs": 161_000, "us": 31, "sy": 4, "wa": 1}
+TICKING = {"bo": 40, "cs": 900, "us": 20}
+
+
+def without_average(rows):
+    lines = vmstat(rows).splitlines(keepends=True)
+    return "".join(lines[:2] + lines[3:])
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "is_average"),
+    [
+        (STEADY | {"bo": 61_500, "in": 182_000}, STEADY, False),  # beside the range, within 15 % of it
+        (STEADY, STEADY, False),
+        (STEADY | {"bo": 900, "in": 1200, "cs": 2100, "us": 2}, STEADY, True),
+        (TICKING | {"in": 580}, TICKING | {"in": 1004}, True),  # a timer of 1000 Hz ticks in every second
+        (TICKING | {"in": 580}, TICKING | {"in": 760}, False),  # no timer keeps these up
+        (TICKING | {"in": 950}, TICKING | {"in": 1004}, False),
+    ],
+    ids=["beside", "equal", "unlike", "below the tick", "no tick", "at the tick"],
+)
+def test_the_first_row_is_held_against_those_of_its_own_run(report_of, first, later, is_average):
+    other = {"bi": 9, "bo": 5, "in": 5000, "cs": 9000, "us": 90}
+    later = [later | {"cs": later["cs"] + 10 * number} for number in range(6)]
+    own = without_average([first, *later])
+    commented = f"# Collection Command: /usr/bin/vmstat 5 2\n{own}"
+    for text in (own, commented, f"Before:\n{without_average([other] * 7)}\nAfter:\n{own}"):
+        report = report_of(text, rules=[RULE])
+        assert (only(report) is not None) == is_average
+
+
+def test_reports_after_an_average_stand_below_it(report_of):
+    above = without_average([STEADY] * 5)
+    text = f"Before:\n{above}\nAfter:\n{vmstat([STEADY | {'bo': 900}] * 5)}"
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding is None or all(item.values.get("reports", 5) == 5 for item in finding.evidence)
+    assert "1 report)" in finding.summary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -28,11 +28,11 @@ from iodiag.model.report import (
     StateSummary,
     UnparsedLine,
 )
-from iodiag.model.rule import Rule
 from iodiag.model.topology import device_names
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
+    from iodiag.judging.worst_run import Ran
 
 T = TypeVar("T")
 
@@ -108,27 +108,25 @@ def check_selected(capture: Capture, hosts: Sequence[View], options: Options) ->
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.view.device_summaries import series_for
+    from iodiag.judging.worst_run import with_notes, worst_run
     from iodiag.rules import page
     from iodiag.rules.selection import changed_limits, chosen_rules, not_chosen
     from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)
     changed = changed_limits(options.limits)
-    told = [_of_host(view, chosen.values(), changed, capture, options) for view in hosts]
+    parts = [worst_run(view, list(chosen.values()), changed, capture.sources) for view in hosts]
+    hosts = [view for view, _ in parts]
+    told = [_of_host(view, ran, options) for view, ran in parts]
     findings = _all(host.findings for host in told)
     ignored = _all(host.ignored for host in told)
-    with_rows = {ledger.source for ledger in capture.ledgers if ledger.counts.get("row", 0)}
     said, headline = verdict(
-        findings,
-        hosts,
-        ignored=len(ignored),
-        ledgers=capture.ledgers,
-        is_cut=any(capture.sources[name].remark for name in with_rows & capture.sources.keys()),
+        findings, hosts, ignored=len(ignored), ledgers=capture.ledgers, is_cut=_is_cut(capture)
     )
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline,
+        headline=with_notes(headline, said, [ran for _, ran in parts]),
         verdict=said,
         states=_all(host.states for host in told),
         host_tables=_all(host.tables for host in told),
@@ -158,6 +156,12 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     )
 
 
+def _is_cut(capture: Capture) -> bool:
+    """Whether the rest of an input with samples is lost."""
+    with_rows = {ledger.source for ledger in capture.ledgers if ledger.counts.get("row", 0)}
+    return any(capture.sources[name].remark for name in with_rows & capture.sources.keys())
+
+
 class _OfHost(NamedTuple):
     """What a report says of one host."""
 
@@ -174,13 +178,7 @@ class _OfHost(NamedTuple):
     moved: Sequence[Series]
 
 
-def _of_host(
-    view: View,
-    rules: Iterable[Rule],
-    changed: Mapping[str, Mapping[str, float]],
-    capture: Capture,
-    options: Options,
-) -> _OfHost:
+def _of_host(view: View, ran: Ran, options: Options) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.host_tables import host_tables
     from iodiag.analysis.host.kernel_events import event_summaries
@@ -190,21 +188,19 @@ def _of_host(
     from iodiag.analysis.view.device_summaries import device_summaries
     from iodiag.analysis.view.heatmap_data import activity
     from iodiag.analysis.view.phases import phase_summaries
-    from iodiag.rules.engine import run
     from iodiag.rules.selection import without_ignored
 
-    found, outcomes = run(rules, view, changed, capture.sources)
     devices = device_summaries(view)
     aliases = {d.name: d.aliases for d in devices}
     found, ignored = without_ignored(
-        found, options.ignore, aliases, options.names.spellings if options.names else None
+        ran.findings, options.ignore, aliases, options.names.spellings if options.names else None
     )
     states = state_summaries(view)
     findings, moved = with_moves(view, with_traffic(view, found))
     return _OfHost(
         findings=findings,
         ignored=ignored,
-        outcomes=outcomes,
+        outcomes=ran.outcomes,
         devices=devices,
         states=states,
         tables=host_tables(view),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from iodiag.model.columns import LATENCIES
 from iodiag.model.report import PhaseSummary, Report
 from iodiag.report import wording
 from iodiag.report.document import Block, Paragraph, Section, TextTable, Visibility
@@ -48,9 +49,22 @@ def phases_section(report: Report) -> list[Section]:
 _TOOL = re.compile(r"[`$#%> ]{0,8}(?:sudo )?(?:/\S{1,40}/)?(?:iostat|sar|sadf|vmstat|mpstat|pidstat|dstat)\b")
 
 
+_OTHER_HOST = re.compile(
+    r"\b(?:other|another|second|different|next|healthy|normal|good)\s(?:\w+\s)?"
+    r"(?:node|host|server|machine|box|system)s?\b",
+    re.I,
+)
+MOST_APART = 10.0
+"""Times as many requests of one run as of the other from which their latencies are not of the same load."""
+
+
 def _tells_of_change(phases: Sequence[PhaseSummary]) -> bool:
-    """Whether words tell two runs apart: a command alone does not, and more runs are no course of time."""
-    return len({phase.phase for phase in phases}) == 2 and not any(_TOOL.match(one.label) for one in phases)
+    """Whether words tell two runs apart: a command alone does not, and more runs are no course of time.
+
+    Nor do they where they name another host: what it does is no change of the first.
+    """
+    is_other = any(_TOOL.match(one.label) or _OTHER_HOST.search(one.label) for one in phases)
+    return len({phase.phase for phase in phases}) == 2 and not is_other
 
 
 def _table(phases: Sequence[PhaseSummary], is_change: bool) -> TextTable:
@@ -60,12 +74,14 @@ def _table(phases: Sequence[PhaseSummary], is_change: bool) -> TextTable:
     rows: list[tuple[Spans, ...]] = [
         ((Span("samples"),), *((Span(wording.count(phase.samples)),) for phase in phases), *[()] * is_change)
     ]
+    rates = [phase.means.get("ios_per_s", 0.0) for phase in (phases[0], phases[-1])]
+    is_apart = max(rates) > MOST_APART * min(rates)
     for name in shown:
         means = [phase.means.get(name) for phase in phases]
         cells = [(Span(wording.number(mean)),) for mean in means]
         first, last = means[0], means[-1]
         ratio: Spans = ()
-        if first and last is not None:
+        if first and last is not None and not (is_apart and name in LATENCIES):
             ratio = (Span(f"{wording.number(float(f'{last / first:.2g}'))}x"),)
         rows.append(((Span(wording.column_label(name)),), *cells, *[ratio] * is_change))
     labels = (wording.visible(phase.label) or f"phase {at}" for at, phase in enumerate(phases, 1))

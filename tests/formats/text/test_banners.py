@@ -94,6 +94,13 @@ def test_no_banners(line: str):
         ("`iostat -x 1`", "iostat", 1, None),
         ("`iostat -x 1` on the node shows:", "iostat", 1, None),
         ("collect info for : iostat -y -x 2 1", "iostat", 2, 1),
+        (
+            "root@db1:~# D=sdb; dd if=/dev/$D of=/dev/null bs=1M & iostat -xm /dev/$D 2 3 ; wait",
+            "iostat",
+            2,
+            3,
+        ),
+        ("root@db1:~# iostat -x 1 & vmstat 5", "iostat", 1, None),
         ("iostat", "iostat", None, None),
     ],
 )
@@ -136,6 +143,7 @@ def test_the_time_beside_a_watched_command():
         "`iostat -x` on the node revealed the cause:",
         "The iostat manual page",
         "sysstat version:sysstat-9.0.4",
+        "ask joe@db1.example.com # he knows; iostat shows that 1 disk is slow",
         "x" * 400 + " iostat 1",
     ],
 )

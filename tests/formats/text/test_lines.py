@@ -147,6 +147,13 @@ DRESSES: dict[str, Callable[[str], str]] = {
     "quoted-printable and then quoted": lambda text: "".join(
         f"> {line}\n" for line in quopri.encodestring(text.encode()).decode().split("\n")
     ),
+    "quoted-printable with its line feeds": lambda text: (
+        quopri.encodestring(text.encode())
+        .decode()
+        .replace("=\n", "=\0")
+        .replace("\n", "=0A=\n")
+        .replace("\0", "\n")
+    ),
     "a list in JSON": lambda text: (
         '"stdout_lines": [\n' + per_line(lambda n, line: f'    "{line}",')(text) + "\n]"
     ),
@@ -361,3 +368,10 @@ def test_a_header_whose_line_feed_was_written_as_two_characters_heads_its_row():
     row = "dm-0 0.00 0.00 127.90 0.70 2035.20 14.00 31.87 1.01 7.83 7.80 13.00 7.52 96.70"
     disk = reading(f"{header}\\n{row}\n").tables["disk"]
     assert (disk["device"].tolist(), disk["util_pct"].tolist()) == (["dm-0"], [96.7])
+
+
+def test_an_encoded_line_feed_ends_its_line():
+    text = "a =0A=\n=0A=\nsda  1.=\n5=0A=\nsdb=3D=0D=0A=\nc=\n"
+    cleaned = clean(text.encode(), [], None)
+    kept = [(cleaned.line(n).strip(), int(cleaned.numbers[n])) for n in range(len(cleaned))]
+    assert [pair for pair in kept if pair[0]] == [("a", 1), ("sda  1.5", 3), ("sdb=", 5), ("c=", 6)]

@@ -202,3 +202,27 @@ def test_a_table_of_another_release_below_the_first_is_a_report_of_its_own():
     old, new = report(9.5), new + "sda 9.50 231.84 38.00 927.36 0.00 0.00 1.10 1.30 0.31 4.00 4.00 22.54\n\n"
     disk = reading(f"# kernel 4.19.0-7-generic:\n{old}# kernel 6.1.0-9-generic:\n{new}").disk
     assert disk["phase"].tolist() == disk["report"].tolist() == [0, 1]
+
+
+VMSTAT = """\
+procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 1  0      0  90000   9000  90000    0    0   {0}     8  900  700 10  5 80  5  0
+ 1  0      0  90000   9000  90000    0    0   {0}     9  910  710 10  5 80  5  0
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "phases", "kernel"), [("but normally:\n", [0, 0, 2, 2], None), ("", [0, 0, 1, 1], "5.14.0")]
+)
+def test_a_second_vmstat_below_iostat_is_of_the_words_above_it(between, phases, kernel):
+    text = f"{VMSTAT.format(500)}\n$ iostat -x 1\n{BANNER}{report(110.5)}{between}{VMSTAT.format(40)}"
+    capture = iodiag.read(io.BytesIO(text.encode()), name="mail.txt")
+    queue = capture.tables["queue"]
+    assert [phase - phases[0] for phase in queue.get("phase", queue["line"] * 0)] == phases
+    last = max((one for one in capture.sections if one.format == "vmstat"), key=lambda one: one.first_line)
+    assert last.kernel == kernel
+    # a collector prints the same words above each
+    looped = f"= memory =\n{VMSTAT.format(500)}= disks =\n{report(110.5)}"
+    table = iodiag.read(io.BytesIO((looped * 3).encode()), name="mail.txt").tables["queue"]
+    assert "phase" not in table or table["phase"].nunique() == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +52,11 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             rows=context.block.used,
             first_line=int(found.text.numbers[context.first]),
         )
+    phase_of = found.blocks.each(lambda block: block.phase, np.int64)
+    index_of, first_of = np.unique(
+        found.blocks.each(lambda block: block.origin.index, np.int64), return_index=True
+    )
+    begun = dict(zip(index_of.tolist(), phase_of[first_of].tolist(), strict=True))
     merged: dict[tuple[int, str], Section] = {}
     spans: dict[tuple[int, int], Span] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
@@ -60,7 +65,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
                 spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]], timing.is_aware)
-            section = _section(found, rows, timing, here, spans[clocks])
+            section = _section(found, rows, timing, here, spans[clocks], begun)
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section
     yield from merged.values()
@@ -78,16 +83,23 @@ def _snapshots(block: ContextBlock) -> tuple[int, Span]:
     return len(reports), (str(first) if first else None, str(last) if last else None)
 
 
-def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:
-    origin = found.blocks.like(rows.block[here.start]).origin
-    banner = origin.banner
+def _section(
+    found: Walk, rows: Rows, timing: Timing, here: slice, times: Span, begun: Mapping[int, int]
+) -> Section:
+    """One section; `begun` is the phase in which the tables below each banner begin.
+
+    What stands under other words than the tables of a banner may be of another kernel.
+    """
+    block = found.blocks.like(rows.block[here.start])
+    origin, banner = block.origin, block.origin.banner
+    kernel = banner.kernel if banner and block.phase <= begun[origin.index] else None
     start, end = times
     return Section(
         source=found.name,
         format=rows.layout.format,
         layout=rows.layout.name,
         host=found.host_of(origin) or None,
-        kernel=banner.kernel if banner else None,
+        kernel=kernel,
         cpus=banner.cpus if banner else None,
         start=start,
         end=end,

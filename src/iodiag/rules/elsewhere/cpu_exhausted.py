@@ -47,8 +47,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
     cpu = view.cpu_all
     if cpu is None:
-        reason = "no table shows the CPUs' time"
-        yield _of_run_queue(view, limits) or RULE.not_applicable(reason, missing=("cpu",))
+        yield _of_run_queue(view, limits) or RULE.not_applicable(_without_all(view), missing=("cpu",))
         return
     # what gives way (nice) does not count; interrupts are part of system
     work = cpu.floats("user_pct") + cpu.floats("system_pct")
@@ -94,6 +93,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     in_run |= not others_wait
     yield _finding(view, cpu[in_run], cpu[in_run & is_out], limits, others_wait=others_wait)
+
+
+def _without_all(view: View) -> str:
+    """What is said where no sample shows the CPUs together: each by itself, or averages alone, may be."""
+    is_read = view.samples("cpu") is not None or bool(len(view.since_boot.get("cpu", ())))
+    return "no sample shows the time of all CPUs together" if is_read else "no table shows the CPUs' time"
 
 
 _SHORTER = "shorter samples would show whether the CPUs have no time left in between"

@@ -81,7 +81,9 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
         return None
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
-    count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
+    keys = [(source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]]
+    keys += [np.nan_to_num(rows.floats("phase"))] if "phase" in rows else []
+    count = len(np.unique(np.stack(keys), axis=1).T)  # two tools' reports of a segment are of two phases
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
     is_of_mounts = found.keys() == {"nfs_mounts"}
     alone, beside, cited = _SAID_OF_TOP if is_of_top else _SAID
@@ -186,7 +188,8 @@ def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[
         for number in range(len(first)):
             item = str(first[first_key][number]) if first_key else ""
             same = parts.get((str(first["source"][number]), item))
-            if same is None:
+            same = None if same is None else same[same["line"] > first["line"][number]]
+            if same is None or not len(same):
                 continue
             least = 1.0 if len(same) >= limits.samples else limits.factor
             found_in = _of_columns(family, item, first, number, same)

@@ -85,6 +85,7 @@ _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE | _FULL_WIDTH)
 LONGEST_LINE = 10_000
 """In characters: no tool prints more into one line of text, but a single line may be all of an input."""
 
+_HARD_BREAK = "=0A="
 _LONGEST_JOINED = 1000
 _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
@@ -388,11 +389,14 @@ def _undressed(text: Text) -> Text:
             continue
         line, last = text.line(first), first + 1
         is_quoted = _QUOTE.match(line) is not None
-        while is_printable and line.endswith("=") and len(line) < _LONGEST_JOINED and last < len(text):
+        # the end of a line that is encoded as well joins nothing
+        while is_printable and line.endswith("=") and not line.endswith(_HARD_BREAK):
+            if len(line) >= _LONGEST_JOINED or last >= len(text):
+                break
             # a mail that is quoted as it was sent has the mark before the second part, too
             rest = _unquoted(text.line(last)) if is_quoted else text.line(last)
             line, last = line[:-1] + rest, last + 1
-        bare = undress(_HEX.sub(_decoded, line) if is_printable else line)
+        bare = undress(_HEX.sub(_decoded, line.removesuffix(_HARD_BREAK)) if is_printable else line)
         parts += [text.data[edges[done] : edges[first]], bare.encode("utf-8", "replace"), b"\n"]
         counts[first:last], spans[first] = 0, last - first
         counts[first], done = bare.count("\n") + 1, last

@@ -106,7 +106,7 @@ def _command_grammar() -> pp.ParserElement:
     wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(before)))
     tool = pp.Regex(r"(?:/\S*/)?(?:" + "|".join(TOOLS) + r")\b")("tool")
     word = pp.Regex(
-        r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d{1,2}(?::\d\d){1,2}|\d+(?:\.\d+)?(?![\w>])|[A-Za-z_/{}][\w/{},.:*-]*"
+        r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d{1,2}(?::\d\d){1,2}|\d+(?:\.\d+)?(?![\w>])|[A-Za-z_/{}$][\w/{},.:*$-]*"
     )
     words = pp.ZeroOrMore(word)("words")
     end = pp.Suppress(pp.Optional(pp.Regex(r"(?:\d?>|[|;&`:)\"'(]).*"))) + pp.StringEnd()
@@ -115,6 +115,10 @@ def _command_grammar() -> pp.ParserElement:
 
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
 _COLLECTED = re.compile(r"#\s*Collection Command:\s*(?=/|\w)")  # ExaWatcher
+# a prompt and other commands above it on the line, as in `root@db1:~# dd … & iostat -x 1`
+_BEHIND_ANOTHER = re.compile(
+    r"\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&]\s{1,4}(?=(?:" + "|".join(TOOLS) + r")\s)"
+)
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
 _IN_A_SENTENCE = re.compile(r"\s*`[^`]+`\W*\w+\W+\w")
 _EXCERPT = re.compile(
@@ -138,7 +142,8 @@ def command(text: str) -> Command | None:
     try:
         found = _command_grammar().parse_string(stripped)
     except pp.ParseException:
-        return None
+        behind = _BEHIND_ANOTHER.match(stripped)
+        return command(f"$ {stripped[behind.end() :]}") if behind else None
     words = tuple(found["words"]) if "words" in found else ()
     tool = found["tool"].rsplit("/", 1)[-1]
     is_bare = bool(re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?" + tool + r"\b", stripped)) and not watched

@@ -23,6 +23,7 @@ _MOST_KEYS = 1000
 _MOST_UNKNOWN_SECTIONS = 100
 _MOST_HEADER_WORDS = 60
 _FEWEST_LOOSE_WORDS = 3
+_MOST_PROSE = 4
 _HEADING_WORD = re.compile(r".*[/%_].*|[A-Z]{2,}\S*|-{2,}\S*")
 _TABLE_WORDS = frozenset(
     ("Device", "Device:", "DEV", "CPU", "device", "disk", "Disk:", "Filesystem", "Filesystem:", "NAME", "PID")
@@ -35,8 +36,9 @@ class WalkState:
 
     `table` is the header that rows are read under, `is_suspended` that something else came between,
     so that a row must prove itself; `seen` the names of the current report's layouts and their places.
-    `said` are the lines of words since the last report, `phase_words` those that the phase stands under, and
-    `run` the segment of its last report. `looked` is how many lines each context format has looked at that
+    `said` are the lines of words since the last report, `phase_words` those that the phase stands under,
+    `words_of` those of each tool's last table, `tool` that of the last one, and `run` the segment of its last
+    report. `looked` is how many lines each context format has looked at that
     proved not to be its own.
     """
 
@@ -58,6 +60,8 @@ class WalkState:
     unknown_sections: int = 0
     said: tuple[int, ...] = ()
     phase_words: tuple[str, ...] = ()
+    words_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    tool: str = ""
     run: int = 0
     looked: Counter[str] = field(default_factory=Counter)
 
@@ -167,14 +171,22 @@ def _unknown_section(found: Walk, state: WalkState, index: int, words: tuple[str
 def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     """Begin a phase where a report stands under other words than the one above, or another command or kernel.
 
-    Lines left out are other words each time.
+    Lines left out are other words each time. Below another tool's table a report begins one where that of
+    its own tool stands under other words, as a second vmstat below vmstat and iostat.
     """
     said, state.said = state.said, ()
     origin, run = found.origins[-1], state.run
     state.run = origin.index
+    words, tool_id = wording(found, said), state.table.layout.format if state.table else ""
+    above_tool, state.tool = state.tool, tool_id
+    own_words = state.words_of.get(tool_id)
+    # of more lines some are another tool's, which differ each time that a collector runs it
+    is_again = above_tool != tool_id and len(words) <= _MOST_PROSE and any(map(is_prose, words))
+    is_new_report |= is_again and own_words is not None and words != own_words
+    if is_new_report or own_words is None or words:
+        state.words_of[tool_id] = words
     if not is_new_report:
         return
-    words = wording(found, said)
     is_other_run = origin.index != run and origin.command is not None and not origin.is_restart
     is_other_run &= origin.command is not None and not origin.command.when  # `watch` runs it again
     is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
@@ -238,7 +250,8 @@ def take_numbers(found: Walk, state: WalkState, index: int, line: str, words: Se
                 continue
             state.is_suspended, state.is_resumed, state.open_from = False, True, index
             begins = not row.key or row.key in state.report_keys
-            _go_on_in_phase(found, state, begins)
+            # what is noted between the rows of a run that goes on, without a header, begins no other
+            _go_on_in_phase(found, state, begins and bool(row.key))
             if state.table.layout.clock != "row" and begins:
                 begin_report(state)
                 state.report_keys = frozenset()

@@ -52,7 +52,7 @@ _CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,3
 _RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
 _COMMENT = re.compile(_CLOCK + r"COM\s")
 _DECORATION = re.compile(
-    r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
+    r"(?=.*--|.*procs\b|\s*system\s+cpu\s*$)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
 )
 _ELLIPSIS = re.compile(
     r"[-~*=\[(<\s]*(?:[.:⋮…](?: ?[.:⋮…])*|(?:\.{3}|…)?\s?(?:snip(?:ped)?|cut|skipped|omitted)\s?(?:\.{3}|…)?)"

@@ -22,6 +22,9 @@ _MOST_LATER = 100
 _MOST_ROWS = 10_000
 _FEWEST_CELLS = 6
 _ALIKE = 0.25
+_BESIDE = 0.15
+_TICKS = (100.0, 250.0, 1000.0)
+_NEAR_TICK, _BELOW_TICK, _FEWEST_AT_TICK = 1.1, 0.8, 3
 _SHARE_ALIKE = 0.8
 _RARELY = 0.01
 _SELDOM = 1e-3
@@ -45,8 +48,8 @@ class RowGroup(NamedTuple):
 
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
-    pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests.
-    `step` is the last place that is printed.
+    pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests,
+    `interrupts_at` those that count interrupts. `step` is the last place that is printed.
     """
 
     report: Ints
@@ -58,6 +61,7 @@ class RowGroup(NamedTuple):
     now_at: tuple[int, ...] = ()
     totals_at: tuple[tuple[int, int], ...] = ()
     means_at: tuple[int, ...] = ()
+    interrupts_at: tuple[int, ...] = ()
     step: float = 0.01
 
     def only(self, chosen: npt.NDArray[np.bool_] | Ints) -> RowGroup:
@@ -348,9 +352,40 @@ def _like(usual: float) -> Floats:
 def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:
     """The first reports of later phases whose numbers prove that the tool was started again for them."""
     starts = stretches.report[[run.start for run in runs(stretches.phase)][1:]]
-    parts = zip(*(_by_start(rows, starts) for rows in groups), strict=True)
-    is_anew = [must_be_since_boot(own) for own in parts]
+    is_anew = [must_be_since_boot(own) for _, own in by_start(groups, starts)]
     return np.array(starts[is_anew], dtype=np.int64)
+
+
+def by_start(groups: Sequence[RowGroup], starts: Ints) -> Iterator[tuple[int, Sequence[RowGroup]]]:
+    """Each of some reports, and the rows from it to the next of them, numbered from 0."""
+    parts = zip(*(_by_start(rows, starts) for rows in groups), strict=True)
+    yield from zip(starts.tolist(), parts, strict=True)
+
+
+def is_another_start(groups: Sequence[RowGroup]) -> bool:
+    """Whether the first of several reports, which nothing announces, is an average by its numbers."""
+    is_unlike = stands_out(groups) or any(_is_below_tick(rows) for rows in groups)
+    return is_unlike and may_be_since_boot(groups)
+
+
+def _is_below_tick(rows: RowGroup) -> bool:
+    """Whether fewer interrupts came in the first report than the timer makes in each second of all others."""
+    for place in rows.interrupts_at:
+        first, later = (rows.numbers[(rows.report == 0) == is_first, place] for is_first in (True, False))
+        tick = max((rate for rate in _TICKS if rate <= later.min(initial=np.inf)), default=np.nan)
+        if np.count_nonzero(later <= _NEAR_TICK * tick) >= _FEWEST_AT_TICK:
+            return bool((first < _BELOW_TICK * tick).all())
+    return False
+
+
+def lies_among(groups: Sequence[RowGroup]) -> bool:
+    """Whether every number of the first report lies in the range of those that follow, or next to it."""
+    for rows in groups:
+        for _, first, later in _side_by_side(rows):
+            least, most = np.nanmin(later, axis=0), np.nanmax(later, axis=0)
+            if ((first < (1 - _BESIDE) * least - 1) | (first > (1 + _BESIDE) * most + 1)).any():
+                return False
+    return not is_alone(groups)
 
 
 def first_and_its_copy(groups: Sequence[RowGroup]) -> Ints:

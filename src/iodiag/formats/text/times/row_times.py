@@ -38,6 +38,7 @@ _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 _MOST_UNTIMED = 20
 _FEWEST_FORGOTTEN = 2
+_INTERRUPTS = "interrupts_per_s"
 
 
 @dataclass
@@ -500,6 +501,7 @@ class _Part(NamedTuple):
             means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
             step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
+            interrupts_at=tuple(n for n, column in enumerate(columns) if column.column == _INTERRUPTS),
             totals_at=tuple(
                 (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
             ),
@@ -524,11 +526,26 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str, use
         is_restarted and first_report != "since boot under its clock" and restarts.are_all_averages(groups)
     )
     old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
-    if _begins_at_boot(found, origin, parts, groups) and not _is_use_forgotten(parts, used):
-        old = np.append(old, _report_times.first_and_its_copy(groups))
-    old = np.append(old, _report_times.anew_at_boot(groups, _stretches(parts, groups)))
+    stretches = _stretches(parts, groups)
+    starts = (
+        _starts_of_runs(found, parts, stretches) if first_report == "since boot" else stretches.report[:1]
+    )
+    for number, (start, own) in enumerate(_report_times.by_start(groups, starts)):
+        # the first row of a run is held against those of its own alone
+        is_old = _report_times.is_another_start(own) if number else _begins_at_boot(found, origin, parts, own)
+        if is_old and (number or not _is_use_forgotten(parts, used)):
+            old = np.append(old, start + _report_times.first_and_its_copy(own))
+    old = np.append(old, _report_times.anew_at_boot(groups, stretches))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
+
+
+def _starts_of_runs(found: Walk, parts: Sequence[_Part], stretches: _report_times.Stretches) -> Ints:
+    """The first report, and those that stand below other words and a header of their own."""
+    is_resumed = found.blocks.each(lambda block: block.is_resumed, np.bool_)
+    resumed = [part.timing.report[part.where][is_resumed[part.rows.block[part.where]]] for part in parts]
+    starts = stretches.report[[run.start for run in runs(stretches.phase)]]
+    return np.unique(np.append(starts[:1], np.setdiff1d(starts, np.concatenate(resumed))))
 
 
 def _used_devices(parts: Sequence[_Part]) -> set[str]:
@@ -724,7 +741,9 @@ def _begins_at_boot(
 ) -> bool:
     """Whether the first report of a segment is one that its tool averages since boot."""
     first_report = parts[0].rows.layout.first_report
-    is_own_command = _is_of(origin, parts)
+    # more reports than a command prints are of several runs of it, each of which may have left out its first
+    most = origin.command.count if origin.command and origin.command.count else np.inf
+    is_own_command = _is_of(origin, parts) and all(rows.report.max(initial=0) < most for rows in groups)
     own = origin.command if is_own_command else None
     # without an interval there is no other report, whatever was left out
     is_lone = own is not None and not (own.interval_s or own.is_excerpt) and _report_times.is_alone(groups)
@@ -749,12 +768,14 @@ def _begins_at_boot(
         return False
     # a collector's file of a known second begins where the tool began
     is_begun = origin.started is not None and origin.command is None
-    if origin.banner is not None or is_own_command or is_begun:
-        return _report_times.may_be_since_boot(groups, stated, is_announced=origin.banner is not None)
+    # vmstat prints no banner: one above it is another tool's
+    is_announced = origin.banner is not None and first_report != "since boot"
+    if is_announced or is_own_command or (is_begun and not _report_times.lies_among(groups)):
+        return _report_times.may_be_since_boot(groups, stated, is_announced=is_announced)
     if first_report == "since boot":
-        is_alone = _report_times.is_alone(groups)
-        is_unlike = not _is_of_now(parts[0]) if is_alone else _report_times.stands_out(groups)
-        return is_unlike and _report_times.may_be_since_boot(groups)
+        if _report_times.is_alone(groups):
+            return not _is_of_now(parts[0]) and _report_times.may_be_since_boot(groups)
+        return _report_times.is_another_start(groups)
     return _report_times.must_be_since_boot(groups)
 
 

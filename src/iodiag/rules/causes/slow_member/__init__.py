@@ -90,7 +90,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if busier is not None:
         yield _busier(busier)
     elif not groups and not slow:
-        reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
+        reason = "no three disks of equal rates, and no array is known: lsblk or mdstat would name peers"
         yield RULE.not_applicable(reason, missing=("topology",))
 
 

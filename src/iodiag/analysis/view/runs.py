@@ -1,0 +1,165 @@
+"""Runs of vmstat or sar that a text sets apart, each as a View of its own: no mean is of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Evidence
+from iodiag.table.table import Floats, Ints, Table
+
+MOST_RUNS, LEAST_SAMPLES = 6, 3
+"""Runs that are compared: of more, words stand above every report, as in a log; and samples of one of them
+that bear a verdict: one row is a moment, not a run."""
+
+SLOWER, WAITS, HALF_PCT = 3.0, 0.5, 50.0
+"""Times less that is moved where a run is far slower; tasks blocked on average from which one waits; and CPU
+time, in %, that is left where they are not what is slow."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what the text calls it ("" for nothing), its first and last line, and its part of a View."""
+
+    label: str
+    first: int
+    last: int
+    view: View
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls it."""
+        lines = f"lines {self.first} to {self.last}"
+        return f'"{self.label.rstrip(":")}" ({lines})' if self.label else f"of {lines}"
+
+    @property
+    def waiting(self) -> tuple[float, ...]:
+        """How much waits in it, for I/O first of all: what tells which of two that are as bad is worse."""
+        columns = (("queue", "blocked"), ("cpu", "iowait_pct"), ("queue", "run_queue"))
+        return tuple(weighted.or_zero(self.mean(*column)) for column in columns)
+
+    def samples(self, table: str) -> Table | None:
+        """A table's samples, of the CPUs all together; None where it has only averages since boot."""
+        if table == "cpu":
+            return self.view.cpu_samples
+        return None if table in self.view.average_only else self.view.samples(table)
+
+    def mean(self, table: str, column: str) -> float:
+        """The mean of a column over its samples; NaN without any."""
+        rows = self.samples(table)
+        return float("nan") if rows is None else weighted.mean(rows, column, table)
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether tasks wait for I/O in it while CPUs have time left."""
+        unused = self.mean("cpu", "idle_pct") + weighted.or_zero(self.mean("cpu", "iowait_pct"))
+        return unused >= HALF_PCT and self.mean("queue", "blocked") >= WAITS
+
+
+def runs(view: View) -> tuple[Run, ...]:
+    """The runs of a host's text, where there are several and at most one of its disks; else none.
+
+    Runs are those of the table that shows who waits. What another tool prints below one is of that one.
+    Where clocks go on from one run to the next, these are one series.
+    """
+    # CPUs beside disks are iostat's, whose runs are known, or top's
+    names = ("queue", "paging", "cpu") if view.samples("disk") is None else ("queue", "paging")
+    live = (view.samples(name) for name in names if name not in view.average_only)
+    told = next((rows for rows in live if rows is not None), None)
+    if told is None or "phase" not in told:
+        return ()
+    if len({source for rows in view.tables.values() for source in rows["source"].distinct()}) > 1:
+        return ()
+    numbers, counts = np.unique(told.floats("phase"), return_counts=True)
+    is_several = 2 <= len(numbers) <= MOST_RUNS and counts.min() >= 2 and counts.max() >= LEAST_SAMPLES
+    if not is_several or _go_on(told):
+        return ()
+    if any(_run_of(rows, numbers) is None for rows in view.tables.values()):
+        return ()
+    disk = view.samples("disk")
+    if disk is not None and len(np.unique(disk.floats("phase"))) > 1:  # that runs of disks are apart is known
+        return ()
+    return tuple(_run(view, told, numbers, place) for place in range(len(numbers)))
+
+
+def _go_on(rows: Table) -> bool:
+    """Whether clocks go on between runs as they do within them."""
+    seconds, is_other = rows["time"].seconds(), np.diff(rows.floats("phase")) != 0
+    if np.isnan(seconds).any():
+        return False
+    steps = np.diff(seconds)
+    return bool((steps[is_other] <= 2 * np.median(steps[~is_other])).all())
+
+
+def _run_of(rows: Table, numbers: Floats) -> Ints | None:
+    """The run of each row: that of its phase or the last above it; None where it has runs of its own."""
+    if "phase" not in rows:
+        return np.zeros(len(rows), dtype=np.int64)
+    phases = rows.floats("phase")
+    if len(np.setdiff1d(phases, numbers)) > 1:
+        return None
+    return np.maximum(np.searchsorted(numbers, phases, "right") - 1, 0)
+
+
+def _run(view: View, told: Table, numbers: Floats, place: int) -> Run:
+    def own(tables: Mapping[str, Table]) -> dict[str, Table]:
+        parts = ((name, rows, _run_of(rows, numbers)) for name, rows in tables.items())
+        kept = {name: rows[of == place] for name, rows, of in parts if of is not None}
+        return {name: rows for name, rows in kept.items() if len(rows)}
+
+    tables = own(view.tables)
+    lines = np.concatenate([rows["line"] for rows in tables.values()])
+    first, last = int(lines.min()), int(lines.max())
+    # what a banner between two runs states is of the run that it stands in
+    banner = int(view.kernel_origin.rpartition(":")[2] or 0)
+    is_known = banner < _first_line(view) or first <= banner <= last
+    part = replace(
+        view,
+        tables=tables,
+        since_boot=own(view.since_boot),
+        average_only=view.average_only & tables.keys(),
+        samples_by_device=view.samples_by_device if "disk" in tables else {},
+        left_out=view.left_out if "disk" in tables else None,
+        kernel=view.kernel if is_known else None,
+        kernel_origin=view.kernel_origin if is_known else "",
+    )
+    label = told[told.floats("phase") == numbers[place]]["phase_label"][0]
+    return Run(str(label), first, last, part)
+
+
+def _first_line(view: View) -> int:
+    """The first line of all tables."""
+    return min(int(rows["line"].min()) for rows in view.tables.values())
+
+
+def beside(own: Run, other: Run) -> Evidence:
+    """What another run did beside one, and whether either is far slower though its CPUs have time left."""
+    values: Values = {name: other.mean("cpu", f"{name}_pct") for name in ("iowait", "idle")}
+    values |= {"run": other.name, "blocked": other.mean("queue", "blocked")}
+    text, rows, end = "in the run {run}", other.samples("queue"), ""
+    if (paging := other.samples("paging")) is not None:
+        rows, (verb, there, here) = paging, max(_moved(own, other), key=lambda way: max(way[1:]))
+        values |= {"kb": there, "times": max(there, here) / max(min(there, here), _LEAST_KB)}
+        text += f", {{kb:kb}} are {verb}" if there >= _LEAST_KB else ", almost nothing is read or written"
+        slow, where = (own, "here") if there > here else (other, "there")
+        if float(values["times"]) >= SLOWER and slow.is_held_up:
+            end = "; {times:.3g} times as much is moved " + ("there" if slow is own else "here")
+            end += f", and tasks wait {where} while CPUs have time left: for the same work storage is slower "
+            end += where
+    text += ", iowait is {iowait:.0f} %, {idle:.0f} % is idle, and {blocked:.1f} tasks are blocked on average"
+    return cite(rows, text + end, values, weighs="context")
+
+
+_LEAST_KB = 1.0
+
+
+def _moved(own: Run, other: Run) -> Iterator[tuple[str, float, float]]:
+    """How much was read, and written, in the other run and in this one."""
+    for way, verb in (("in", "read"), ("out", "written")):
+        column = f"pgpg{way}_kb_per_s"
+        yield verb, other.mean("paging", column), own.mean("paging", column)
