@@ -70,6 +70,8 @@ def test_a_counter_that_is_far_too_high_makes_no_device_full(rows, counted):
     rows = [((a[0], a[1], a[2] % 2), (b[0], b[1], b[2] % 2), util) for a, b, util in rows]
     # less than one more may be flushes that are not printed
     assume(all(row(*one, counted - 3)["aqu-sz"] > 1.1 for one in rows))
+    # of a busy share that rate times latency nearly bears out either may be the one that is a little off
+    assume(not any(0.8 < row(*one)["aqu-sz"] < 0.95 for one in rows))
     right, _ = said([{"sda": row(*one) | {"%util": 97.0}} for one in rows])
     wrong, _ = said([{"sda": row(*one, counted) | {"%util": 97.0}} for one in rows])
     assert {found for found in wrong if found[0] in OF_LOAD} <= set(right)
