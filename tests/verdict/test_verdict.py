@@ -788,14 +788,23 @@ RATES = (80000, 40000, 60000, 90000, 20000)
         ((vmstat([{"us": 3, "bo": bo} for bo in (380, 290, 410, 206, 350, 300)]),), True),
         ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 60000, 90000, 30, 40000, 50)]),), True),
         (
-            (vmstat([{"us": 3, "b": int(bo < 100), "bo": bo} for bo in (*[80000, 60000] * 5, 30)]),),
+            (
+                vmstat(
+                    [
+                        {"us": 3, "b": int(bo < 100), "wa": int(bo < 100), "bo": bo}
+                        for bo in (*[80000, 60000] * 5, 30)
+                    ]
+                ),
+            ),
             False,
         ),
+        ((vmstat([{"us": 3, "b": int(n == 5), "bo": (0, 4000, 90)[n % 3]} for n in range(12)]),), True),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
-        *("a trickle", "a load with pauses", "a stall that is waited for", "once in many"),
+        *("a trickle", "a load with pauses", "a stall that is waited for", "a task that is met in a lull"),
+        *("once in many",),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
@@ -878,7 +887,11 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
     [
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "only averages since boot of its disks (sda"),
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "nobody waits for I/O in 4 samples"),
-        ((vmstat([{"us": 3, "wa": 9}, {"us": 3}]),), "unknown", "nobody waits for I/O in 2 samples"),
+        (
+            (vmstat([{"us": 3, "wa": 9}, {"us": 3}]),),
+            "unknown",
+            "no task is blocked on I/O in 2 samples (iowait is at most 9 %)",
+        ),
         ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it has no disk statistics"),
         (
             (iostat([{"sda": load(580, 2.9, size=9.7, util=99)}]),),
@@ -1099,6 +1112,7 @@ def test_what_is_at_a_ceiling_is_not_said_to_wait_for_nobody():
     assert said.startswith("This capture is not enough: it has no disk statistics")
     assert "waits for I/O" not in said
     assert "iowait was 0.0 %" in said
+    assert "of tasks none blocked" in said
 
 
 def test_a_capture_of_the_cpus_alone_says_what_they_did():

@@ -680,8 +680,12 @@ def nobody_waits(view: View) -> str:
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
     if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
-    few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
-    return say(few + " in {count} samples", {"count": min(len(queue), len(cpu))})
+    values: Values = {"count": min(len(queue), len(cpu)), "most": float(np.nanmax(iowait))}
+    is_counted = cpu.has("iowait_pct") and float(values["most"]) >= CALM_PCT
+    few = "no task is blocked on I/O" if is_counted else "nobody waits for I/O"
+    few = few if tasks == 0 else "hardly anybody waits for I/O"
+    most = " (iowait is at most {most:.0f} %)" if is_counted else ""
+    return say(f"{few} in {{count}} samples{most}", values)
 
 
 def _nobody_by_iowait(view: View) -> str:
