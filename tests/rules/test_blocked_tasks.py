@@ -105,7 +105,7 @@ def test_requests_in_flight_tell_who_they_are(report_of, depth, weighs, text):
 
 def test_a_load_average_alone_is_weak(report_of):
     text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
-    text += "".join(f"13:00:{second:02} 1 90 9.0 9.0 9.0\n" for second in range(1, 40))
+    text += "".join(f"13:00:{second:02} 1 90 9.0 9.0 3.0\n" for second in range(1, 40))
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
@@ -128,6 +128,50 @@ def test_requests_in_flight_are_told_only_where_a_column_counts_them(report_of, 
     )
     told = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
     assert any("requests were in flight" in text for text in told) is is_counted
+
+
+CALM = (1, 0.31, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity", "told"),
+    [
+        ([CALM] * 4 + [(0, 9.8, 3.1)] + [(1, 17.2, 12.4)] * 4, "warning", "it rises from 0.31 to 9.80"),
+        ([(0, 12.6, 3.4)] + [(0, 17.2, 12.4)] * 4, "warning", "it had just begun"),
+        ([(0, 17.2, 15.9)] * 4, "warning", "15 minutes the load average is 16 in 4 samples in a row: no"),
+        ([CALM] * 4 + [(0, 17.2, 2.4), (0, 9.4, 2.6)], "notice", None),
+        ([(0, 17.2, 2.4)] * 6, "notice", None),
+        ([(0, 17.2, 15.9)] * 2, "notice", None),
+        ([(16, 17.2, 15.9)] * 6, None, None),
+        ([(0, 17.2, 15.9)] * 3 + [(18, 17.2, 15.9)] * 3, "notice", None),
+        ([(0, 4.1, 4.0)] * 6, "notice", None),
+        ([(0, 2.1, 2.0)] * 6, None, None),
+    ],
+    ids=[
+        *("begins", "had begun", "from before", "a moment", "of a minute alone", "two samples", "runnable"),
+        *("runnable at times", "drivers", "two drivers"),
+    ],
+)
+def test_a_crowd_that_load_averages_alone_count_is_a_cost_where_it_lasts(report_of, rows, severity, told):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(
+        f"{13 + n // 6}:{n % 6}9:02 {runnable} 310 {one} {one} {fifteen}\n"
+        for n, (runnable, one, fifteen) in enumerate(rows)
+    )
+    finding = only(report_of(text, rules=[RULE]))
+    assert (finding and finding.severity) == severity
+    if finding:
+        assert finding.confidence == ("medium" if told else "low")
+        assert (told or "") in finding.summary
+        assert ("no moment" in finding.summary) is bool(told)
+
+
+def test_a_load_average_of_cpus_that_work_is_no_crowd_that_sleeps(report_of):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(f"13:{n}0:00 0 310 17.2 17.2 15.9\n" for n in range(1, 6))
+    text += "\n13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"13:{n}0:00 all 71.0 0.0 11.0 0.0 0.0 18.0\n" for n in range(1, 6))
+    assert only(report_of(text, rules=[RULE])).severity == "notice"
 
 
 def queue_of(loads, run_queue=4, blocked=1, cpus=8):
