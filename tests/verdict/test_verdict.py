@@ -1107,6 +1107,24 @@ def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, opti
     assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
 
 
+@pytest.mark.parametrize(
+    ("waits", "util", "samples", "is_told"),
+    [(20, 97.2, 5, True), (4, 97.2, 5, False), (20, 55.0, 5, False), (20, 97.2, 11, False)],
+    ids=["waits", "hardly waits", "no full disk", "a moment"],
+)
+def test_iowait_of_the_samples_in_which_a_disk_is_full_is_told(waits, util, samples, is_told):
+    text = "$ sar -u\n09:00:01 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"09:{4 * n:02}:01 all 9.00 0.00 1.00 {waits * (n == 3)}.00 0.00 {90 - waits * (n == 3)}.00\n"
+        for n in range(1, samples + 1)
+    )
+    text += "\n$ sar -d\n09:00:01 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    text += f"09:12:01 sdb 700.00 0.00 84000.00 120.00 12.60 18.00 {util:.2f}\n"
+    report = report_of(text)
+    assert ("iowait is 20 % while sdb is 97 % busy, in 1 of 5 samples" in report.headline) is is_told
+    assert report.verdict.state == "open" or not is_told
+
+
 def test_what_is_at_a_ceiling_is_not_said_to_wait_for_nobody():
     said = report_of("$ vmstat 1\n" + vmstat([{"us": 10, "bo": 9000}] * 10)).headline
     assert said.startswith("This capture is not enough: it has no disk statistics")
