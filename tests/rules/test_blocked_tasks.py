@@ -174,6 +174,23 @@ def test_a_load_average_of_cpus_that_work_is_no_crowd_that_sleeps(report_of):
     assert only(report_of(text, rules=[RULE])).severity == "notice"
 
 
+@pytest.mark.parametrize(
+    ("late", "is_told"),
+    [((0, 31, 12, 44, 20, 3, 38), True), ((0, 1, 0, 2, 1, 0, 1), False), ((0, 60, 0, 120, 60, 0, 60), False)],
+    ids=["delayed", "on time", "whole minutes"],
+)
+def test_a_recorder_that_misses_its_grid_is_told_beside_the_crowd(report_of, late, is_told):
+    clocks = [600 * n for n in range(1, 9)] + [600 * n + more for n, more in enumerate(late, 9)]
+    text = "00:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(
+        f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02} 0 310 {load} {load} {load}\n"
+        for at, load in zip(clocks, [0.2] * 8 + [19.5] * 7, strict=True)
+    )
+    told = [item for item in only(report_of(text, rules=[RULE])).evidence if "the recorder" in item.text]
+    assert bool(told) is is_told
+    assert all(item.weighs == "context" for item in told)
+
+
 def queue_of(loads, run_queue=4, blocked=1, cpus=8):
     text = f"Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t({cpus} CPU)\n\n"
     text += "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"

@@ -259,7 +259,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *fallen,
             *others,
             *written_back,
-            *_storm(rows),
+            *_storm(all_rows, rows),
             *(cite_fact(fact, weighs="context") for fact in _listed(view)),
             *((cite(rows_at(view, "paging", rows), did[2:], meanwhile, weighs="context"),) if did else ()),
         ),
@@ -887,12 +887,32 @@ SEVERAL_BURSTS, BURST = 2, 5.0
 """Samples with blocked tasks, and times what is written in the others, from which writes come in bursts."""
 
 
-def _storm(rows: Table) -> Iterator[Evidence]:
-    """How many tasks there are at all, where sar -q counts them."""
+def _storm(all_rows: Table, rows: Table) -> Iterator[Evidence]:
+    """How many tasks there are at all, where sar -q counts them, and whether these hold the recorder up.
+
+    By their lengths, but for whole minutes, which the samples beside the crowd keep.
+    """
     if np.isfinite(rows.floats("tasks")).any():
         most = float(np.nanmax(rows.floats("tasks")))
         text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
+    lengths = all_rows.floats("interval_s")
+    off = np.abs(lengths - np.nanmedian(lengths)) % 60 if np.isfinite(lengths).any() else lengths
+    is_known, in_crowd = np.isfinite(lengths), same_reports(all_rows, rows)
+    parts = [np.minimum(off, 60 - off)[is_known & mask] for mask in (in_crowd, ~in_crowd)]
+    if min(map(len, parts)) < ENOUGH or not np.nanmedian(lengths) >= 60:
+        return
+    late, calm = (float(np.median(part)) for part in parts)
+    if late >= DELAYED_S and calm <= late / DELAYED:
+        values: Values = {"late": late, "calm": calm, "length": float(np.nanmedian(lengths))}
+        text = (
+            "half of these samples are {late:.0f} s or more off the usual {length:.0f} s, others {calm:.0f}"
+        )
+        yield cite(rows, text + ": the recorder was held up as well", values, weighs="context")
+
+
+DELAYED_S, DELAYED = 10.0, 5.0
+"""Seconds by which half of the samples miss their grid, and times what others do: cron keeps to a few."""
 
 
 def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
