@@ -51,3 +51,44 @@ def test_runs_of_one_tool_below_those_of_another_are_paired_in_order():
     parts = [rows[rows.floats("ios_per_s") == rate] for rate in (100, 300)]
     # the first row of vmstat is of now, and no task waits in it
     assert [blocked(view, part)[1] for part in (*parts, rows)] == [15.75, 3.75, 9.75]
+
+
+def sar_u(times: str, head: str = "$ sar -u\n") -> str:
+    shares = {"09:20:01": "30.00 0.00 4.00 22.00 0.00 44.00"}
+    rows = [f"{time} all {shares.get(time, '2.00 0.00 1.00 0.10 0.00 96.90')}\n" for time in times.split()]
+    return f"{head}09:00:01 CPU %user %nice %system %iowait %steal %idle\n{''.join(rows)}\n"
+
+
+def sar_d(times: str, head: str = "$ sar -d\n") -> str:
+    rows = [f"{time} sdb 700.00 0.00 84000.00 120.00 12.60 18.00 97.20\n" for time in times.split()]
+    return f"{head}09:00:01 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n{''.join(rows)}\n"
+
+
+BANNER = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+TIMES = "09:10:01 09:20:01 09:30:01"
+
+
+@pytest.mark.parametrize(
+    ("text", "iowait"),
+    [
+        (sar_u(TIMES) + sar_d("09:20:01"), [22.0]),
+        (sar_d("09:20:01") + sar_u(TIMES), [22.0]),
+        (sar_u(TIMES) + sar_d("09:20:01 09:30:01 09:40:01"), [22.0, 0.1]),
+        (BANNER + sar_u(TIMES, "") + BANNER + sar_d("09:20:01", ""), [22.0]),
+        # other moments, and another day: nothing is of the same sample
+        (sar_u(TIMES) + sar_d("09:25:01"), [0.1, 22.0, 0.1]),
+        (
+            BANNER + sar_u(TIMES, "") + BANNER.replace("20/26", "21/26") + sar_d("09:20:01", ""),
+            [0.1, 22.0, 0.1],
+        ),
+    ],
+    ids=["undated", "below", "more of one", "dated", "other moments", "another day"],
+)
+def test_tables_of_two_commands_with_equal_clocks_are_of_the_same_samples(text: str, iowait: list[float]):
+    view = view_of(text)
+    assert view.cpu_at(view.devices[0].samples).floats("iowait_pct").tolist() == iowait
+
+
+def test_runs_that_show_the_same_table_stay_apart():
+    view = view_of(sar_d("09:10:01 09:20:01") + sar_d("09:20:01 09:30:01", "$ sar -d -f sa07\n"))
+    assert len(set(view.samples("disk")["segment"].tolist())) == 2

@@ -105,7 +105,7 @@ def test_requests_in_flight_tell_who_they_are(report_of, depth, weighs, text):
 
 def test_a_load_average_alone_is_weak(report_of):
     text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
-    text += "".join(f"13:00:{second:02} 1 90 9.0 9.0 9.0\n" for second in range(1, 40))
+    text += "".join(f"13:00:{second:02} 1 90 9.0 9.0 3.0\n" for second in range(1, 40))
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
@@ -128,6 +128,67 @@ def test_requests_in_flight_are_told_only_where_a_column_counts_them(report_of, 
     )
     told = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
     assert any("requests were in flight" in text for text in told) is is_counted
+
+
+CALM = (1, 0.31, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity", "told"),
+    [
+        ([CALM] * 4 + [(0, 9.8, 3.1)] + [(1, 17.2, 12.4)] * 4, "warning", "it rises from 0.31 to 9.80"),
+        ([(0, 12.6, 3.4)] + [(0, 17.2, 12.4)] * 4, "warning", "it had just begun"),
+        ([(0, 17.2, 15.9)] * 4, "warning", "15 minutes the load average is 16 in 4 samples in a row: no"),
+        ([CALM] * 4 + [(0, 17.2, 2.4), (0, 9.4, 2.6)], "notice", None),
+        ([(0, 17.2, 2.4)] * 6, "notice", None),
+        ([(0, 17.2, 15.9)] * 2, "notice", None),
+        ([(16, 17.2, 15.9)] * 6, None, None),
+        ([(0, 17.2, 15.9)] * 3 + [(18, 17.2, 15.9)] * 3, "notice", None),
+        ([(0, 4.1, 4.0)] * 6, "notice", None),
+        ([(0, 2.1, 2.0)] * 6, None, None),
+    ],
+    ids=[
+        *("begins", "had begun", "from before", "a moment", "of a minute alone", "two samples", "runnable"),
+        *("runnable at times", "drivers", "two drivers"),
+    ],
+)
+def test_a_crowd_that_load_averages_alone_count_is_a_cost_where_it_lasts(report_of, rows, severity, told):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(
+        f"{13 + n // 6}:{n % 6}9:02 {runnable} 310 {one} {one} {fifteen}\n"
+        for n, (runnable, one, fifteen) in enumerate(rows)
+    )
+    finding = only(report_of(text, rules=[RULE]))
+    assert (finding and finding.severity) == severity
+    if finding:
+        assert finding.confidence == ("medium" if told else "low")
+        assert (told or "") in finding.summary
+        assert ("no moment" in finding.summary) is bool(told)
+
+
+def test_a_load_average_of_cpus_that_work_is_no_crowd_that_sleeps(report_of):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(f"13:{n}0:00 0 310 17.2 17.2 15.9\n" for n in range(1, 6))
+    text += "\n13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"13:{n}0:00 all 71.0 0.0 11.0 0.0 0.0 18.0\n" for n in range(1, 6))
+    assert only(report_of(text, rules=[RULE])).severity == "notice"
+
+
+@pytest.mark.parametrize(
+    ("late", "is_told"),
+    [((0, 31, 12, 44, 20, 3, 38), True), ((0, 1, 0, 2, 1, 0, 1), False), ((0, 60, 0, 120, 60, 0, 60), False)],
+    ids=["delayed", "on time", "whole minutes"],
+)
+def test_a_recorder_that_misses_its_grid_is_told_beside_the_crowd(report_of, late, is_told):
+    clocks = [600 * n for n in range(1, 9)] + [600 * n + more for n, more in enumerate(late, 9)]
+    text = "00:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(
+        f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02} 0 310 {load} {load} {load}\n"
+        for at, load in zip(clocks, [0.2] * 8 + [19.5] * 7, strict=True)
+    )
+    told = [item for item in only(report_of(text, rules=[RULE])).evidence if "the recorder" in item.text]
+    assert bool(told) is is_told
+    assert all(item.weighs == "context" for item in told)
 
 
 def queue_of(loads, run_queue=4, blocked=1, cpus=8):
@@ -291,7 +352,8 @@ def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, s
     [
         ([15000, 14700, 15300, 15900, 14400], True),
         ([15000, 14700, 15300, 15900], False),  # four samples
-        ([15000, 14700, 15300, 15900, 22000, 14400], True),  # one odd sample
+        ([15000, 14700, 15300, 15900, 9000, 14400], True),  # one that asks for less
+        ([15000, 14700, 15300, 15900, 22000, 14400], False),  # one that gets more: there is no ceiling
         ([15000, 14700, 9000, 15300, 15900, 22000, 14400], False),  # two of seven
         ([12000, 18000, 12000, 18000, 12000, 18000], False),
     ],
@@ -299,7 +361,10 @@ def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, s
 def test_a_flat_rate_of_a_host_that_waits_is_a_ceiling(report_of, written, is_flat):
     rows = [{"b": 5, "wa": 60, "us": 40, "bo": kb, "cache": 25_000 * n} for n, kb in enumerate(written)]
     finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
-    assert ("flat rate of 14.7" in finding.summary) == is_flat
+    assert ("at a flat rate" in finding.summary) == ("takes no more" in finding.summary) == is_flat
+    if is_flat:
+        assert finding.summary.count("14.7 MB/s") + finding.summary.count("14.71 MB/s") == 1
+        assert ("in all samples but 1" in finding.summary) == (9000 in written)
     told = [item for item in finding.evidence if "page cache takes 24.41 MB/s or more" in item.text]
     assert len(told) == (len(written) > 5)  # one more to grow from
 

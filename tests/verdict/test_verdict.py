@@ -788,14 +788,23 @@ RATES = (80000, 40000, 60000, 90000, 20000)
         ((vmstat([{"us": 3, "bo": bo} for bo in (380, 290, 410, 206, 350, 300)]),), True),
         ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 60000, 90000, 30, 40000, 50)]),), True),
         (
-            (vmstat([{"us": 3, "b": int(bo < 100), "bo": bo} for bo in (*[80000, 60000] * 5, 30)]),),
+            (
+                vmstat(
+                    [
+                        {"us": 3, "b": int(bo < 100), "wa": int(bo < 100), "bo": bo}
+                        for bo in (*[80000, 60000] * 5, 30)
+                    ]
+                ),
+            ),
             False,
         ),
+        ((vmstat([{"us": 3, "b": int(n == 5), "bo": (0, 4000, 90)[n % 3]} for n in range(12)]),), True),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
-        *("a trickle", "a load with pauses", "a stall that is waited for", "once in many"),
+        *("a trickle", "a load with pauses", "a stall that is waited for", "a task that is met in a lull"),
+        *("once in many",),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
@@ -878,7 +887,11 @@ AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13
     [
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "only averages since boot of its disks (sda"),
         ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "nobody waits for I/O in 4 samples"),
-        ((vmstat([{"us": 3, "wa": 9}, {"us": 3}]),), "unknown", "nobody waits for I/O in 2 samples"),
+        (
+            (vmstat([{"us": 3, "wa": 9}, {"us": 3}]),),
+            "unknown",
+            "no task is blocked on I/O in 2 samples (iowait is at most 9 %)",
+        ),
         ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it has no disk statistics"),
         (
             (iostat([{"sda": load(580, 2.9, size=9.7, util=99)}]),),
@@ -1094,11 +1107,30 @@ def test_hardly_anybody_waits_where_the_mean_of_many_samples_says_so(waits, opti
     assert ("No trouble is visible" in said and "hardly anybody waits for I/O" in said) is is_said
 
 
+@pytest.mark.parametrize(
+    ("waits", "util", "samples", "is_told"),
+    [(20, 97.2, 5, True), (4, 97.2, 5, False), (20, 55.0, 5, False), (20, 97.2, 11, False)],
+    ids=["waits", "hardly waits", "no full disk", "a moment"],
+)
+def test_iowait_of_the_samples_in_which_a_disk_is_full_is_told(waits, util, samples, is_told):
+    text = "$ sar -u\n09:00:01 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"09:{4 * n:02}:01 all 9.00 0.00 1.00 {waits * (n == 3)}.00 0.00 {90 - waits * (n == 3)}.00\n"
+        for n in range(1, samples + 1)
+    )
+    text += "\n$ sar -d\n09:00:01 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    text += f"09:12:01 sdb 700.00 0.00 84000.00 120.00 12.60 18.00 {util:.2f}\n"
+    report = report_of(text)
+    assert ("iowait is 20 % while sdb is 97 % busy, in 1 of 5 samples" in report.headline) is is_told
+    assert report.verdict.state == "open" or not is_told
+
+
 def test_what_is_at_a_ceiling_is_not_said_to_wait_for_nobody():
     said = report_of("$ vmstat 1\n" + vmstat([{"us": 10, "bo": 9000}] * 10)).headline
     assert said.startswith("This capture is not enough: it has no disk statistics")
     assert "waits for I/O" not in said
     assert "iowait was 0.0 %" in said
+    assert "of tasks none blocked" in said
 
 
 def test_a_capture_of_the_cpus_alone_says_what_they_did():

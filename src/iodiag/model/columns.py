@@ -41,6 +41,7 @@ KEYS = {
 PHASE_KEYS = {
     "phase": "0-based, where a text has several: begins where other words or commands stand above a report",
     "phase_label": "those words, cut to 60 characters, else the command; empty for none",
+    "clock_s": "time of day at the end of the sample in seconds, where rows show it and no date is known",
 }
 """Columns that the tables of a text have where it has several phases, such as "Before:" and "After:"."""
 

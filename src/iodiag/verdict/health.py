@@ -23,7 +23,7 @@ from iodiag.analysis.host.who_waits import (
     MOMENTARY_TASKS,
 )
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.evidence import Values, in_samples, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import (
     ADJACENT_KB,
@@ -38,7 +38,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import is_virtual
-from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
 from iodiag.model.capture import UNNAMED, Fact
 
 ShownHealth = Literal["healthy", "slow", "not shown", "idle"]
@@ -562,6 +562,8 @@ def _waits(view: View) -> tuple[str, float, float]:
         values: Values = {"most": (share := float(np.nanmax(shares))), "samples": len(shares)}
         values["count"] = int((shares >= EPISODE_PCT).sum())
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
+    elif (found := _while_full(view)) is not None:
+        said, share = found
     if queue is not None:
         tasks = mean_blocked_tasks(view)
         least = MOMENTARY_TASKS if cpu is not None and counts_no_wait(cpu) else BLOCKED_TASKS
@@ -574,6 +576,27 @@ def _waits(view: View) -> tuple[str, float, float]:
     if not said and cpu is None and queue is None:
         said = _of_a_reader(view)
     return said, share, tasks
+
+
+def _while_full(view: View) -> tuple[str, float] | None:
+    """What says that CPUs wait while a device has hardly any idle time, with the iowait in %."""
+    cpu = view.cpu_samples
+    if cpu is None or "disk" in view.average_only:
+        return None
+    for series in view.devices:
+        rows = series.samples[series.samples.floats("util") >= FULL_UTIL]
+        beside = cpu[same_reports(cpu, rows)]
+        is_seldom = len(beside) < LEAST_FULL * len(cpu) or not len(beside)
+        if not is_seldom and (share := weighted.mean(beside, "iowait_pct", "cpu")) >= IOWAIT_PCT:
+            values: Values = {"share": share, "count": len(beside), "samples": len(cpu), "name": series.name}
+            values["busy"] = weighted.mean(rows, "util_pct")
+            text = "iowait is {share:.0f} % while {name} is {busy:.0f} % busy, " + in_samples(len(cpu))
+            return say(text, values), share
+    return None
+
+
+LEAST_FULL = 0.1
+"""Share of samples in which a device that is full for a moment is no trouble."""
 
 
 def _of_a_reader(view: View) -> str:
@@ -680,8 +703,12 @@ def nobody_waits(view: View) -> str:
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
     if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
-    few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
-    return say(few + " in {count} samples", {"count": min(len(queue), len(cpu))})
+    values: Values = {"count": min(len(queue), len(cpu)), "most": float(np.nanmax(iowait))}
+    is_counted = cpu.has("iowait_pct") and float(values["most"]) >= CALM_PCT
+    few = "no task is blocked on I/O" if is_counted else "nobody waits for I/O"
+    few = few if tasks == 0 else "hardly anybody waits for I/O"
+    most = " (iowait is at most {most:.0f} %)" if is_counted else ""
+    return say(f"{few} in {{count}} samples{most}", values)
 
 
 def _nobody_by_iowait(view: View) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import may_be_stacked
-from iodiag.analysis.host.cpu import cpu_shares, is_impossible, tasks_beyond_cpus
+from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
@@ -530,7 +531,8 @@ def why_unknown(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{_host_clause(views)}"
+    did = _host_clause(views) + "".join(map(_blocked_clause, views))
+    return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{did}"
 
 
 def _by_class(series: DeviceSeries, state: State) -> str:
@@ -570,6 +572,21 @@ def _cpu_clause(views: Sequence[View], when: str = "") -> str:
     return ""
 
 
+def _blocked_clause(view: View) -> str:
+    """How many tasks were blocked, and how often, as the end of a clause; empty where none are counted."""
+    queue = None if "queue" in view.average_only else view.samples("queue")
+    if queue is None or not queue.has("blocked") or view.cpu_samples is None:
+        return ""
+    tasks = queue.floats("blocked")
+    values: Values = {
+        "most": float(np.nanmax(tasks)),
+        "count": int((tasks >= 1).sum()),
+        "samples": len(tasks),
+    }
+    text = "at most {most:g} blocked, in {count} of {samples} samples" if values["count"] else "none blocked"
+    return say(f"; of tasks {text}", values)
+
+
 def _may_be_held(moved: Values) -> bool:
     """Whether what is moved is at a ceiling, or stalls: who asks without waiting is held as well then."""
     return bool({"flat", "stalled"} & moved.keys())
@@ -580,8 +597,18 @@ def _moved(views: Sequence[View]) -> tuple[str, Values]:
     for view in views:
         paging = None if "paging" in view.average_only else view.samples("paging")
         if paging is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
-            return moved(paging, is_waited_for(view, paging))
+            is_waited = is_waited_for(view, paging)
+            if (cpu := view.cpu_samples) is not None:
+                own, other = paired(paging, cpu)
+                idle, iowait = (cpu.floats(f"{name}_pct")[other] for name in ("idle", "iowait"))
+                # a task that is blocked while idle CPUs count no wait was met in a moment of it
+                is_waited[own] &= ~((iowait < NO_WAIT_PCT) & (idle >= IDLE_PCT))
+            return moved(paging, is_waited)
     return "", {}
+
+
+NO_WAIT_PCT = 0.5
+"""iowait that vmstat rounds to none: on 64 CPUs a task that waits all the time makes three times as much."""
 
 
 def _measured_clause(views: Sequence[View]) -> str:

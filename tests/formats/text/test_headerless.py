@@ -116,3 +116,50 @@ def test_a_row_of_other_words_as_wide_as_the_table_is_none_of_it(shown, unread):
     table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 4.41 45.93 70.48 11227226 17228552\n"
     read = reading(f"USER TTY FROM LOGIN@ IDLE JCPU PCPU WHAT\n{shown}\n\n{table}")
     assert sum(note.is_unread for note in read.notes) == unread
+
+
+CALM = (
+    "".join(f"23:{n}5:01 0 {311 + n} 0.4{n} 0.2{n} 0.1{n}\n" for n in range(2, 6))
+    + "00:00:02 1 314 0.08 0.11 0.12\n"
+)
+QUEUE = "00:00:02 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n" + "".join(
+    f"00:{n}5:01 0 {322 + n} 11.{n}0 9.{n}0 4.{n}0\n" for n in range(5)
+)
+MEAN = "Average: 0 312 0.44 0.24 0.14\n"
+
+
+@pytest.mark.parametrize("between", ["\n", MEAN + "\nand this is the next day:\n\n"], ids=["blank", "a day"])
+def test_rows_at_whose_last_clock_the_next_header_goes_on_are_of_its_table(between: str):
+    read = reading(CALM + between + QUEUE)
+    assert read.tables["queue"]["load_1m"].tolist() == [
+        0.42,
+        0.43,
+        0.44,
+        0.45,
+        0.08,
+        11,
+        11.1,
+        11.2,
+        11.3,
+        11.4,
+    ]
+    assert "rows without a header, read under that of line" in read.remarks
+    assert not read.unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALM.replace("00:00:02", "00:00:01") + "\n" + QUEUE,
+        CALM.replace(" 0.", " ") + "\n" + QUEUE,
+        CALM.replace(" 31", " 9931") + "\n" + QUEUE,
+        CALM.replace(" 0 ", " 0.00 ").replace(" 1 ", " 1.00 ").replace(" 31", " 3.1") + "\n" + QUEUE,
+        CALM + "\n" + QUEUE + "\n00:00:02 tps rtps wtps bread/s bwrtn/s\n00:05:02 1.00 1.00 0.00 8.00 0.00\n",
+        CALM.splitlines()[-1] + "\n\n" + QUEUE,
+    ],
+    ids=["another clock", "whole numbers", "far more", "other kinds", "two tables", "one row"],
+)  # fmt: skip
+def test_rows_above_another_header_stay_unread(text: str):
+    read = reading(text)
+    assert read.unread
+    assert "read under that of line" not in read.remarks

@@ -96,7 +96,8 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values.
 
     `read`, `written` and their `total` are means in kB/s, without stretches that stand still; `flat` is there
-    where the rate is, and `stalled` where it stands still in samples `waited` for: in all, unless given.
+    where the rate is, and told in place of its mean; `stalled` where it comes to a stand in samples `waited`
+    for: in all, unless given.
     """
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
@@ -110,7 +111,9 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
     if is_still.all():
         return "almost nothing is read or written", values
-    text = f"{{{verb}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
+    on_it = _flat(main)
+    told = "flat" if on_it.any() else verb
+    text = f"{{{told}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}:kb}} {other}"
     if stands.any():
@@ -118,14 +121,16 @@ def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
         text += " in {moving} of {shown} samples"
     if _are_equal(ways["read"], ways["written"]):
         text += ", as much of either in each sample, as where data is copied, or read to be written again"
-    if np.isfinite(flat := _flat_kb(main)):
-        values["flat"] = flat
-        text += ", at a flat rate of {flat:kb}"
+    if on_it.any():
+        values |= {"flat": float(np.mean(main[on_it])), "below": int((~on_it).sum())}
+        text += ", at a flat rate" + " in all samples but {below}" * (not on_it.all())
     if is_still.any():
         others = "the other {still}" if stands.any() else "{still} of these {shown} samples"
         text += f"; in {others} almost nothing is read or written"
-    # a load that ends falls as far, and leaves nobody waiting
-    if stalled := int((is_still if waited is None else is_still & waited).sum()):
+    # a load that ends falls as far, and leaves nobody waiting; a task that is met waiting once is no loss
+    held = is_still if waited is None else is_still & waited
+    is_loss = 2 * is_still.sum() < len(paging)
+    if stalled := int((held if is_loss else held & _stands_still(held)).sum()):
         values["stalled"] = stalled
         text += ": I/O stalled" + " in {stalled} of them" * (stalled < int(is_still.sum()))
     return text, values
@@ -170,13 +175,17 @@ LEAST_FALL, COLLAPSE, FALLING, LEAST_BETWEEN = 10, 10.0, 0.8, 3
 streams that take turns move half as much, not a tenth, and a load that ends leaves nobody waiting."""
 
 
-def _flat_kb(rates: Floats) -> float:
-    """The rate that five samples and more, and nearly all of them, have in common; NaN where they differ."""
-    if (usual := float(np.nanmedian(rates))) < STILL_KB:
-        return float("nan")
-    near = rates[np.abs(rates - usual) <= 2 * FLAT * usual]
-    is_flat = len(near) >= max(ENOUGH, MOST * len(rates)) and np.std(near) <= FLAT * np.mean(near)
-    return float(np.mean(near)) if is_flat else float("nan")
+def _flat(rates: Floats) -> Mask:
+    """The samples of the rate that five and more, and nearly all, have in common; none where they differ.
+
+    A ceiling may be missed, and not be exceeded.
+    """
+    usual = float(np.nanmedian(rates))
+    is_near: Mask = np.abs(rates - usual) <= 2 * FLAT * usual
+    near = rates[is_near]
+    is_flat = usual >= STILL_KB and len(near) >= max(ENOUGH, MOST * len(rates))
+    is_flat = is_flat and np.std(near) <= FLAT * np.mean(near) and np.nanmax(rates) <= near.max()
+    return is_near & is_flat
 
 
 def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:

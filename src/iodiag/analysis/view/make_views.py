@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure.known_counter_bugs import PHANTOMS, known_bug
 from iodiag.analysis.view.broken_time import of_broken_time
+from iodiag.analysis.view.common_clocks import with_common_reports
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.least_length import with_least_length
 from iodiag.analysis.view.printed_digits import with_half_digit
@@ -142,6 +143,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             if samples is old and family != "nfs_mounts":  # of which several may be without a name
                 streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
+    tables |= _with_common_reports(tables, average_only)
     kernel, kernel_origin = _kernel(inputs.captures, sources)
     left_out = None
     parts: Mapping[str, Table] = {}
@@ -165,6 +167,12 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         since_boot=since_boot,
         samples_by_device=parts,
     )
+
+
+def _with_common_reports(tables: Mapping[str, Table], average_only: Collection[str]) -> dict[str, Table]:
+    """The tables of samples, those of equal clocks in the same reports."""
+    live = {name: rows for name, rows in tables.items() if name != EVENTS and name not in average_only}
+    return {name: _with_streams(rows) for name, rows in with_common_reports(live).items()}
 
 
 def _kernel(sections: Sequence[Section], sources: Mapping[str, Source]) -> tuple[str | None, str]:

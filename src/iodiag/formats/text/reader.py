@@ -102,7 +102,10 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
             yield ParseNote(found.name, line, f"columns that iodiag does not know are left out: {words}")
         elif rows.layout.is_cut:
             yield ParseNote(found.name, line, "the last column's name is cut off: it is left out")
-        if block.header == block.first:
+        if (lent := found.lent.get(block.first)) is not None:
+            remark = f"rows without a header, read under that of line {numbers[lent]}, which goes on from "
+            yield ParseNote(found.name, line, remark + "the last of them")
+        elif block.header == block.first:
             yield ParseNote(
                 found.name,
                 line,

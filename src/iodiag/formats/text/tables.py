@@ -143,6 +143,8 @@ def _frames(
         if len(front.phases) > 1:
             data["phase"] = front.phase_of[rows.block[places]]
             data["phase_label"] = Texts.coded(front.phase_of[rows.block[places]], front.phases)
+            if layout.clock == "row" and not timing.is_dated.any():
+                data["clock_s"] = timing.local[places]
         if family == layout.family and layout.key is not None:
             data[layout.key] = Texts.coded(rows.key[places], rows.names)
         elif family == "cpu":

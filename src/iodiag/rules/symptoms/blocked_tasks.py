@@ -50,6 +50,7 @@ from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     ENOUGH,
     FALL,
+    LEAST_CROWD,
     STILL_KB,
     collapsed,
     moved,
@@ -77,7 +78,7 @@ from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
 from iodiag.analysis.view.view import View, same_reports
 from iodiag.model.capture import Fact
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Floats, Table, stacked
@@ -228,15 +229,16 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     waits = list(_iowait(view, rows, limits))
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
-    held_up = [*_held_up(view, all_rows, limits)] if is_direct else []
+    held_up = [*(_held_up if is_direct else _lasting)(view, all_rows, limits)]
     others = [*hung, *_starving(view, rows, limits), *held_up, *slow]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
-    points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
+    points = 1 + 2 * (is_direct or bool(held_up)) + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
+    sure: Confidence = "high" if is_direct and is_many else "medium" if is_direct or held_up else "low"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
     is_crowd = weighted.mean(all_rows, "waiting", "queue") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
-    is_cost = is_direct and (is_crowd or (is_lasting and waits) or held_up)
+    is_cost = held_up or (is_direct and (is_crowd or (is_lasting and waits)))
     severity: Severity = "warning" if is_cost else "notice"
     # a task that hung for minutes waits for something else than these devices
     if not hung and (served := list(_served(view, all_rows, limits))):
@@ -255,7 +257,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     text += ", up to {most:g}" if mean < float(values["most"]) else ""
     return RULE.finding(
         severity=severity,
-        confidence=confidence(points, at_most="low" if not is_direct else "high" if is_many else "medium"),
+        confidence=confidence(points, at_most=sure),
         title=RULE.title if is_direct else "The load average counts more tasks than are runnable",
         **time_fields(rows, of_host=True),
         summary=say(f"{text}, {often}{then}", values | meanwhile) + f"{who_sleeps(view)}.",
@@ -265,7 +267,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *fallen,
             *others,
             *written_back,
-            *_storm(rows),
+            *_storm(all_rows, rows),
             *(cite_fact(fact, weighs="context") for fact in _listed(view)),
             *((cite(rows_at(view, "paging", rows), did[2:], meanwhile, weighs="context"),) if did else ()),
         ),
@@ -280,8 +282,43 @@ def _counted(rows: Table, values: Values, is_direct: bool) -> str:
     if is_direct:
         is_even = not float(values["waiting"]) < float(values["most"])
         return f"{'{waiting:g}' if is_even else 'On average {waiting:.1f}'} tasks are blocked on I/O"
-    values["runnable"] = weighted.mean(rows, "run_queue", "queue")
-    return "The load average has {waiting:.0f} tasks more than the {runnable:.0f} that are runnable"
+    values |= {
+        "fewest": float(rows.floats("run_queue").min()),
+        "runnable": float(rows.floats("run_queue").max()),
+    }
+    runnable = "{fewest:g} to {runnable:g}" if values["fewest"] != values["runnable"] else "{runnable:g}"
+    return f"The load average has {{waiting:.0f}} tasks more than the {runnable} that are runnable"
+
+
+def _lasting(view: View, queue: Table, limits: Limits) -> Iterator[Evidence]:
+    """That a crowd which load averages alone count stays for a quarter of an hour, and how it began.
+
+    The runnable tasks are counted at a moment, so that all samples of the load have to show few. CPUs that
+    work may run what comes and goes between two of them.
+    """
+    load, slow = queue.floats("load_1m"), queue.floats("load_15m")
+    least = max(limits.lasting, float(view.cpus or 0))
+    is_crowd = np.minimum(load, slow) - queue.floats("run_queue") >= least
+    rows, crowded, work = longest(queue, is_crowd, gap=0), queue[load >= least], cpu_shares(view.cpu_samples)
+    if rows is None or len(rows) < limits.samples or (work is not None and work.busy >= HELD_PCT):
+        return
+    loads, runnable = (weighted.mean(crowded, name, "queue") for name in ("load_1m", "run_queue"))
+    if not loads >= MOST_UNCOUNTED * runnable:
+        return
+    values: Values = {"slow": weighted.mean(rows, "load_15m", "queue"), "samples": len(rows)}
+    text = "over 15 minutes the load average is {slow:.0f} in {samples} samples in a row: no moment"
+    yield cite(rows, text, values, worst="load_15m")
+    first = int(np.flatnonzero(load >= least)[0])
+    ends: Values = {"calm": float(load[first - 1]), "load": float(load[first]), "slow": float(slow[first])}
+    if first and float(ends["calm"]) <= limits.tasks:
+        yield cite(
+            queue[first - 1 : first + 1], "it rises from {calm:.2f} to {load:.2f} within one sample", ends
+        )
+    elif not first and 2 * float(ends["slow"]) <= float(ends["load"]):
+        told = (
+            "it was {load:.2f} over one minute and {slow:.2f} over 15 in the first sample: it had just begun"
+        )
+        yield cite(queue[:1], told, ends)
 
 
 def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool:
@@ -858,12 +895,32 @@ SEVERAL_BURSTS, BURST = 2, 5.0
 """Samples with blocked tasks, and times what is written in the others, from which writes come in bursts."""
 
 
-def _storm(rows: Table) -> Iterator[Evidence]:
-    """How many tasks there are at all, where sar -q counts them."""
+def _storm(all_rows: Table, rows: Table) -> Iterator[Evidence]:
+    """How many tasks there are at all, where sar -q counts them, and whether these hold the recorder up.
+
+    By their lengths, but for whole minutes, which the samples beside the crowd keep.
+    """
     if np.isfinite(rows.floats("tasks")).any():
         most = float(np.nanmax(rows.floats("tasks")))
         text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
+    lengths = all_rows.floats("interval_s")
+    off = np.abs(lengths - np.nanmedian(lengths)) % 60 if np.isfinite(lengths).any() else lengths
+    is_known, in_crowd = np.isfinite(lengths), same_reports(all_rows, rows)
+    parts = [np.minimum(off, 60 - off)[is_known & mask] for mask in (in_crowd, ~in_crowd)]
+    if min(map(len, parts)) < ENOUGH or not np.nanmedian(lengths) >= 60:
+        return
+    late, calm = (float(np.median(part)) for part in parts)
+    if late >= DELAYED_S and calm <= late / DELAYED:
+        values: Values = {"late": late, "calm": calm, "length": float(np.nanmedian(lengths))}
+        text = (
+            "half of these samples are {late:.0f} s or more off the usual {length:.0f} s, others {calm:.0f}"
+        )
+        yield cite(rows, text + ": the recorder was held up as well", values, weighs="context")
+
+
+DELAYED_S, DELAYED = 10.0, 5.0
+"""Seconds by which half of the samples miss their grid, and times what others do: cron keeps to a few."""
 
 
 def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
@@ -954,6 +1011,12 @@ RULE = Rule(
         ),
         "uncounted": Threshold(
             10, "tasks", "in the load average beyond all that are counted", "judgement: no rounding"
+        ),
+        "lasting": Threshold(
+            LEAST_CROWD,
+            "tasks",
+            "in load averages of 1 and 15 minutes, not runnable",
+            "judgement: drivers have 4",
         ),
         "unused": Threshold(
             95, "%", "idle time beside a load average of tasks that sleep", "judgement: no load"

@@ -201,7 +201,8 @@ class Walk:
     `singles` are blocks in the order in which the walk closed them, `repeats` those that it took together,
     `blocks` all of them.
     `phases` are the labels of its phases. `loose` are lines of numbers without a header; `foreign` tells
-    which other system's tool stands where, `elided` where somebody left rows out.
+    which other system's tool stands where, `elided` where somebody left rows out, `lent` the header of a
+    table further down that rows without one were read under, by the first of these.
     """
 
     text: Text
@@ -217,6 +218,7 @@ class Walk:
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
     elided: list[int] = field(default_factory=list)
+    lent: dict[int, int] = field(default_factory=dict)
     has_am_pm: bool = False
 
     @cached_property

@@ -26,6 +26,8 @@ _MOST_LINES_APART = 3
 _MOST_LINES_LOOKED_AT = 200
 _MOST_AVERAGES = 1000
 _FEWEST_OF_A_HEADER = 2
+_FEWEST_ROWS = 3
+_MANY = 10  # counts that stay about as large
 
 
 class _Run(NamedTuple):
@@ -46,7 +48,10 @@ def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
     for run in _runs(found):
         while coming is not None and coming.line <= run.lines[0]:
             origin, coming = coming, next(origins, None)
-        layout = stated if stated and _fits(stated, run) else _settled(found, run, origin)
+        begun = _begun_below(found, run)
+        layout = stated if stated and _fits(stated, run) else begun.layout if begun else None
+        if layout is None:
+            layout = _settled(found, run, origin)
         if layout is None:
             continue
         averages = _averages(found, run, layout)
@@ -54,6 +59,8 @@ def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
         found.has_am_pm |= run.clock_tokens == 2
         first, last = run.lines[0], max(run.lines[-1], *averages, -1) + 1
         block = Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
+        if begun and layout is begun.layout:
+            found.lent[first] = begun.header
         above = int(np.searchsorted(found.blocks.first, first)) - 1
         adopted.append(block._replace(phase=found.blocks.like(above).phase if above >= 0 else 0))
     if adopted:
@@ -180,6 +187,39 @@ def _below(found: Walk, run: _Run) -> Layout | None:
     keys = {_parts(block.layout, row)[0] for row in run.cells}
     is_obeyed = all(obeys(_names(block.layout), _parts(block.layout, row)[1]) for row in run.cells)
     return block.layout if is_obeyed and not keys.isdisjoint(items) else None
+
+
+def _begun_below(found: Walk, run: _Run) -> Block | None:
+    """The next table, where its header goes on from the last row of the run, with numbers of the same kinds.
+
+    sar's header bears the clock of the sample before. Whole numbers beside others tell tables of as many
+    columns apart, and those that count things are about as large; no other table may have as many columns.
+    """
+    place = int(np.searchsorted(found.blocks.first, run.lines[-1], "right"))
+    if place >= len(found.blocks) or len(run.lines) < _FEWEST_ROWS:
+        return None
+    block = found.blocks[place]
+    last, _ = _clock.leading_time(found.text.words(run.lines[-1]))
+    is_next = block.clock is not None and block.clock.seconds == last is not None
+    if not is_next or block.clock_tokens != run.clock_tokens or block.layout.key is not None:
+        return None
+    if any(_fits(other.layout, run) and other.layout != block.layout for other in found.blocks):
+        return None
+    lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
+    rows = [found.text.words(line)[block.clock_tokens :] for line in lines]
+    columns = [*zip(*(row for row in rows if len(row) == len(run.cells[0])), strict=True)]
+    own = [*zip(*run.cells, strict=True)]
+    kinds = [{cell.isdigit() for cell in column} for column in own]
+    is_mixed = {True} in kinds and {False} in kinds
+    if not is_mixed or kinds != [{cell.isdigit() for cell in column} for column in columns]:
+        return None
+    sizes = [
+        (np.median([*map(float, cells)]), np.median([*map(float, others)]))
+        for cells, others, kind in zip(own, columns, kinds, strict=True)
+        if kind == {True}
+    ]
+    counted = [max(pair) <= 2 * min(pair) for pair in sizes if max(pair) >= _MANY]
+    return block if counted and all(counted) else None
 
 
 def _is_proven(layout: Layout, run: _Run) -> bool:
