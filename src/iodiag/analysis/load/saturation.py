@@ -265,6 +265,30 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Judged
     return [*found, ticks] if ticks is not None else found
 
 
+def of_samples(
+    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, limits: Limits
+) -> JudgedLevel | None:
+    """What a saturated load is in all of some samples of the device, where it holds for their mean as well.
+
+    None where these are judged otherwise, or of another direction or size.
+    """
+    prepared = level_samples(series)
+    prepared = prepared[np.isin(prepared["sample"], rows["sample"])]
+    is_inside = load.lower is not None and np.isin(load.lower.rows["sample"], rows["sample"]).any()
+    sizes = prepared.floats("size_kb") / load.level.size_kb
+    tenths, own = prepared.floats("kind") % 100 % 11, load.level.kind % 100 % 11
+    is_alike = (sizes <= LIKE_SIZE) & (sizes >= 1 / LIKE_SIZE)
+    is_alike &= (np.abs(tenths - own) <= 1) | ((np.clip(tenths, 1, 9) == tenths) & (1 <= own <= 9))
+    if len(prepared) < len(rows) or is_inside or not is_alike.all():
+        return None
+    level = level_of(prepared)
+    growth = elasticity(load.lower, level) if load.lower else math.nan
+    limits = limits.only(THRESHOLDS)
+    told = _with_verdict(view, series, load._replace(level=level, elasticity=growth, slowest=None), limits)
+    is_like = told.basis == load.basis and told.said.direction == load.said.direction
+    return told if is_like and told.verdict == "saturated" else None
+
+
 def _kept_up_ms(samples: Table, levels: Sequence[Level], direction: str) -> float:
     """The latency up to which all busy levels of a direction together followed the load."""
     rows = samples[np.sort(places_of([level for level in levels if level.direction == direction]))]

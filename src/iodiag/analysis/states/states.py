@@ -197,16 +197,30 @@ def _states(series: DeviceSeries) -> Iterator[State]:
     ]
     lengths = weighted.lengths(samples)
     groups.sort(key=lambda group: -float(lengths[group[1]].sum()))
-    requests, total = events_per_sample(samples), float(lengths.sum())
+    requests = events_per_sample(samples)
     if len(groups) > MOST_STATES and not any(map(samples.has, _TIMED)):
         # what is taken together is of any rate: where most requests are, a mean has to be of some sample
         groups.sort(key=lambda group: -float(np.nansum(requests[group[1]])))
         groups = sorted(_merged(groups), key=lambda group: -float(lengths[group[1]].sum()))
     for kind, places in _merged(groups):
-        rows = samples[places]
-        share = float(lengths[places].sum()) / total if total > 0 else math.nan
-        done = float(np.nansum(requests[places]))
-        yield State(series.name, _kind_of(rows, KINDS[kind]), rows, places, share, done)
+        yield _state(series, KINDS[kind], places)
+
+
+def state_of(series: DeviceSeries, rows: Table) -> State:
+    """Some samples of a device as one state, of the kind of those in which it did something."""
+    places = np.flatnonzero(np.isin(series.samples["sample"], rows["sample"]))
+    kinds = np.unique(kinds_of(series.samples)[places]).tolist()
+    doing = [KINDS[kind] for kind in kinds if KINDS[kind] not in ("idle", "stuck")] or [KINDS[kinds[-1]]]
+    return _state(series, doing[0] if len(doing) == 1 else "reads and writes", places)
+
+
+def _state(series: DeviceSeries, kind: Kind, places: Places) -> State:
+    samples = series.samples
+    lengths, requests = weighted.lengths(samples), events_per_sample(samples)
+    rows, total = samples[places], float(lengths.sum())
+    share = float(lengths[places].sum()) / total if total > 0 else math.nan
+    done = float(np.nansum(requests[places]))
+    return State(series.name, _kind_of(rows, kind), rows, places, share, done)
 
 
 def _kind_of(rows: Table, kind: Kind) -> Kind:
