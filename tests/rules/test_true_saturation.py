@@ -755,6 +755,29 @@ def test_of_one_kind_of_request_all_saturated_samples_are_told_together(run, row
     assert words in finding.summary
 
 
+QUEUED, CALM_ONE = load(24000, 2.5, size=12, util=100), load(9000, 0.3, size=12, util=60)
+
+
+@pytest.mark.parametrize(
+    ("queued", "calm", "is_told"),
+    [
+        (QUEUED, CALM_ONE, True),
+        (load(800, 2.5, size=12, util=100), CALM_ONE, False),
+        (load(5000, 2.5, size=12, util=100), CALM_ONE, False),
+        (QUEUED, load(9000, 0.3, size=24, util=60), False),
+        (QUEUED, load(9000, 0.3, size=12, reads=0, util=60), False),
+        (QUEUED, load(9000, 0.3, size=12, util=95), False),
+    ],
+    ids=["like requests", "two in flight", "fewer requests", "larger ones", "writes", "itself busy"],
+)
+def test_a_device_of_its_kind_beside_it_shows_what_requests_take_without_the_queue(
+    run, queued, calm, is_told
+):
+    told = found(run(iostat([{"sdb": queued, "sdc": calm}])))
+    assert [f.devices for f in told if "times as long as on sdc" in f.summary] == [("sdb",)] * is_told
+    assert len(told) == is_told
+
+
 FIO = """\
 w: (g=0): rw=randwrite, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, ioengine=ENGINE, iodepth=64
 fio-3.33

@@ -177,13 +177,14 @@ class Level:
 class UnloadedBaseline:
     """What a request costs on an unloaded device: measured there, or the least seen under load.
 
-    `rows` are the (prepared) samples in which it was seen.
+    `rows` are the (prepared) samples in which it was seen, of another `device` where one is named.
     """
 
     latency_ms: float
     is_measured: bool
     depth: float
     rows: Table = field(repr=False, compare=False)
+    device: str = ""
 
 
 @cached

@@ -4,7 +4,9 @@ What it detects: requests that take more than three times as long as one alone, 
 grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card or a
 disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a device that is never
 idle, with three times the latency that a healthy one of its class takes at the most; or large requests of
-which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and more on a
+which a queue twice as long moves no more kB; or a queue of eight and more on a device that is never idle,
+with four times the latency that one of its kind beside it has with a fifth of the queue and no more requests;
+or, while several tasks are seen to wait, four and more on a
 device that is never idle, for twice what its class takes at the longest or three times what calmer samples of
 it allow for their size. Of four and more, some of them reads, where no column counts who waits, twice what
 any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two and more,
@@ -541,6 +543,7 @@ _RANK = (
     "queue",
     "throughput",
     "calmer",
+    "beside",
     "class",
     "least seen",
     "spindles",
@@ -759,7 +762,8 @@ def _against(load: JudgedLevel) -> Iterator[Evidence]:
 
 
 _SEEN = dict.fromkeys(
-    ("class", "calmer", "either", "reads", "queue", "throughput", "speed", "least seen"), ", {often}"
+    ("class", "calmer", "beside", "either", "reads", "queue", "throughput", "speed", "least seen"),
+    ", {often}",
 )
 
 _SUMMARY = {
@@ -773,6 +777,8 @@ _SUMMARY = {
     "it is {util:.0f} % busy",
     "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "beside": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "{inflation:.1f} times as long as on {beside} with {unloaded_depth}; it is {util:.0f} % busy",
     "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
     "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
     "busy",
