@@ -192,6 +192,18 @@ def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):
     assert only(deep) is None
 
 
+@pytest.mark.parametrize(("wait", "is_one"), [(8.4, True), (11.4, False)])
+def test_writes_are_called_one_at_a_time_where_they_are(report_of, wait, is_one):
+    row = {"w/s": 118.0, "wkB/s": 354.0, "w_await": wait, "aqu-sz": 0.118 * wait, "%util": 99.0}
+    finding = only(
+        report_of(iostat([{"sda": row}], {"%user": 1.0, "%iowait": 90.0, "%idle": 9.0}), rules=[RULE])
+    )
+    assert ("one at a time" in finding.summary) is is_one
+    assert ("with 1.35 in flight" in finding.summary) is not is_one
+    # it takes no more, however idle the CPU is
+    assert not any("times the work fits" in item.text for item in finding.evidence)
+
+
 SYNC = {
     "w/s": 110.0,
     "wkB/s": 330.0,

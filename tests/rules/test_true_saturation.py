@@ -755,6 +755,15 @@ def test_of_one_kind_of_request_all_saturated_samples_are_told_together(run, row
     assert words in finding.summary
 
 
+@pytest.mark.parametrize(("reads", "direction"), [(0.92, "reads"), (0.85, "mixed requests")])
+def test_nine_in_ten_requests_name_a_direction(run, reads, direction):
+    row = (
+        f"sda 0.00 0.00 {100 * reads:.2f} {100 - 100 * reads:.2f} {800 * reads:.2f} {800 - 800 * reads:.2f} "
+    )
+    (finding,) = found(run(MEAN_ONLY + row + "16.00 18.00 180.00 10.00 100.00\n"))
+    assert f"saturated: {direction} of 8 kB take 180 ms" in finding.summary
+
+
 QUEUED, CALM_ONE = load(24000, 2.5, size=12, util=100), load(9000, 0.3, size=12, util=60)
 
 

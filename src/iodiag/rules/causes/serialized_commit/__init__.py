@@ -106,7 +106,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         evidence=(
             *(item for chain in judgement.chains[:4] for item in _of_chain(chain, judgement.may_discard)),
             *_of_carrier(carrier),
-            *_of_host(judgement),
+            *_of_host(judgement, limits),
             *_outside(judgement, limits),
         ),
         **_EITHER if judgement.may_discard else _of_commits(view, judgement),
@@ -175,9 +175,10 @@ def _said(judgement: Judgement) -> str:
     first = judgement.chains[0]
     if first.is_signature:
         often = in_samples(len(first.series.samples))
+        how = "one at a time" if first.occupancy <= _ONE else "with {occupancy} in flight"
         return (
             f"Commits or other synchronous writes {sure} for each other: {{device}} takes {{writes}} "
-            f"writes/s of {{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
+            f"writes/s of {{write_kb:.1f}} kB {how} {often}, {{write_await}} ms each"
         )
     who = "{device} has {occupancy:.2f} requests in flight"
     if is_set := bool(_alike(judgement.chains)):
@@ -191,6 +192,10 @@ def _said(judgement: Judgement) -> str:
         return f"Commits {sure} for each other: {{device}} has {{occupancy:.2f}} flushes in flight on average"
     text = f"Commits {sure} for each other: {{device}} is flushing all the time"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
+
+
+_ONE = 1.1
+"""Writes in flight up to which they are called one at a time."""
 
 
 def _alike(chains: Sequence[Chain]) -> Values:
@@ -235,11 +240,13 @@ def _of_chain(chain: Chain, may_discard: bool) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement) -> Iterator[Evidence]:
+def _of_host(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
-        text += _NO_ROOM if judgement.is_at_ceiling else _ROOM
+        # a device that is hardly left idle takes no more, however much the CPU would
+        is_full = any(chain.util >= limits.full_util / 100 for chain in judgement.chains[:1])
+        text += _NO_ROOM if judgement.is_at_ceiling or is_full else _ROOM
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
         text = (
