@@ -73,7 +73,8 @@ ALONE = {
     name: load(600, 3.3, size=256, depth=2, util=100) if name == "sda" else {}
     for name in ("sda", "sdb", "sdc")
 }
-LATE, LATER, LAST = (load(4, latency, size=64, util=100) for latency in (600, 2500, 8000))
+LATE, LATER, LAST = (load(4, latency, size=64, util=100) for latency in (600, 2500, 5500))
+SHORT, LONG = (load(400, latency, size=8, util=100) for latency in (150, 600))
 BESIDE = {name: load(170, 11.7, size=256, depth=2, util=100) for name in ALONE}
 
 
@@ -83,9 +84,18 @@ BESIDE = {name: load(170, 11.7, size=256, depth=2, util=100) for name in ALONE}
         ([{"sda": row} for row in [CALM] * 9 + [FULL] * 6], "90 ms"),
         ([{"sda": row} for row in [FULL] * 6 + [FLOOD] + [CALM] * 3], "90 ms"),
         ([ALONE] * 3 + [BESIDE] * 3, "11.7"),
-        ([{"sda": row} for row in [LATE] * 2 + [LATER] * 3 + [LAST]], "8 s"),
+        ([{"sda": row} for row in [LATE] * 2 + [LATER] * 3 + [LAST]], "2.37 s"),
+        ([{"sda": row} for row in [SHORT, SHORT, LONG]], "300 ms"),
     ],
-    ids=["calm most of the time", "one flood beside it", "what it is compared with", "from a second on"],
+    ids=[
+        *(
+            "calm most of the time",
+            "one flood beside it",
+            "what it is compared with",
+            "the mean beside the most",
+        ),
+        "states apart that one finding is about",
+    ],
 )
 def test_the_cost_is_that_of_the_samples_in_question(samples, cost):
     text, disks = iostat(samples), lsblk(*((name, True) for name in samples[0]))

@@ -251,7 +251,8 @@ def test_every_promised_key_is_there():
     for part, keys in CONTRACT.items():
         for entry in data[part] if part else [data]:
             assert keys <= set(entry), part
-    assert set(data["verdict"]) == {"state", "rule", "devices", "severity", "confidence", "asks", "also"}
+    verdict = {"state", "rule", "devices", "severity", "confidence", "asks", "also", "cost"}
+    assert set(data["verdict"]) == verdict
     assert {"text", "values", "source", "lines"} <= set(data["findings"][0]["evidence"][0])
     assert {"line", "text", "reason"} <= set(data["sources"][1]["unparsed"][0])
     assert set(data["devices"][0]["summary"]["await_ms"]) == {"median", "p95", "max"}

@@ -192,6 +192,18 @@ def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):
     assert only(deep) is None
 
 
+@pytest.mark.parametrize(("wait", "is_one"), [(8.4, True), (11.4, False)])
+def test_writes_are_called_one_at_a_time_where_they_are(report_of, wait, is_one):
+    row = {"w/s": 118.0, "wkB/s": 354.0, "w_await": wait, "aqu-sz": 0.118 * wait, "%util": 99.0}
+    finding = only(
+        report_of(iostat([{"sda": row}], {"%user": 1.0, "%iowait": 90.0, "%idle": 9.0}), rules=[RULE])
+    )
+    assert ("one at a time" in finding.summary) is is_one
+    assert ("with 1.35 in flight" in finding.summary) is not is_one
+    # it takes no more, however idle the CPU is
+    assert not any("times the work fits" in item.text for item in finding.evidence)
+
+
 SYNC = {
     "w/s": 110.0,
     "wkB/s": 330.0,
@@ -302,8 +314,8 @@ def legs(*writes, size=72.0, unseen=0.8):
     names = "r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz"
     text = f"Device {names} svctm %util\n"
     for number, rate in enumerate(writes, 1):
-        depth = rate * 4.5 / 1000 + 0.008 + unseen
-        text += f"nvme{number}n1 20.00 {rate:.2f} 2000.00 {rate * size:.2f} 0.00 0.00 0.00 0.00 0.40 4.50 "
+        depth = rate * 4.5 / 1000 + 0.001 + unseen
+        text += f"nvme{number}n1 2.00 {rate:.2f} 200.00 {rate * size:.2f} 0.00 0.00 0.00 0.00 0.40 4.50 "
         text += f"{depth:.2f} 100.00 {size:.2f} 4.00 85.00\n"
     return text
 
@@ -315,11 +327,15 @@ def legs(*writes, size=72.0, unseen=0.8):
 )
 def test_what_no_column_shows_on_equal_devices_is_told_once(report_of, writes, is_alike):
     finding = only(report_of(legs(*writes), rules=[RULE]))
-    assert ("alike have 0.8 to 0.8 requests" in finding.summary) is is_alike
-    assert ("flushes or discards" in finding.summary) is is_alike
+    assert ("alike have 0.80 to 0.80 requests" in finding.summary) is is_alike
 
 
-@pytest.mark.parametrize(("size", "is_small"), [(48.0, True), (72.0, False)])
-def test_only_writes_of_at_most_64_kb_are_called_small(report_of, size, is_small):
-    finding = only(report_of(legs(180.0, 200.0, size=size), rules=[RULE]))
-    assert any("small log writes" in item.text for item in finding.evidence) is is_small
+@pytest.mark.parametrize("writes", [(180.0, 200.0, 190.0, 185.0), (180.0, 200.0)])
+@pytest.mark.parametrize(("size", "is_commit"), [(12.0, True), (72.0, False)])
+def test_what_no_column_shows_beside_large_writes_is_not_called_commits(report_of, writes, size, is_commit):
+    finding = only(report_of(legs(*writes, size=size), rules=[RULE]))
+    texts = [finding.summary, *finding.remedy, *finding.confirm, *(item.text for item in finding.evidence)]
+    assert any("commit" in text for text in texts) is is_commit
+    assert any("small log writes" in text for text in texts) is is_commit
+    assert any("-w discard" in text for text in finding.confirm) is not is_commit
+    assert finding.severity == "notice"

@@ -104,3 +104,10 @@ def test_a_layer_of_next_to_nothing_that_nothing_places_is_not_added(report_of):
     (finding,) = findings(report_of(iostat([sample] * 5), rules=[RULE]))
     assert finding.devices == ("sda",)
     assert finding.evidence[0].values["tops"] == pytest.approx(800)
+
+
+def test_what_moves_nothing_is_no_part_of_it(report_of):
+    sample = {"md0": row(800.0), "sda": row(800.0), "sdb": row(800.0), "sdc": {}}
+    (finding,) = findings(report_of(iostat([sample] * 5), MIRROR + "sdc disk\n", rules=[RULE]))
+    assert finding.devices == ("md0",)
+    assert finding.evidence[0].rows == 15

@@ -97,3 +97,16 @@ def test_it_is_clear_only_where_it_is_so(report_of, row, context, status):
     report = report_of(text, *([context] if context else []), rules=["svctm-misread"], interval=1.0)
     assert [(o.status) for o in report.outcomes] == [status]
     assert ("one request at a time" in report.outcomes[0].reason) == bool(context)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("750.0 0.0 3000.0 0.0 8.0 0.06 0.08 1.07 80.0", "svctm exceeds the latency"),
+        ("150.0 0.0 153000000000000000.0 0.0 2040000000000000.0 8.40 56.00 5.40 81.0", "requests overlap"),
+    ],
+)
+def test_of_two_reasons_it_gives_the_one_that_holds(report_of, row, reason):
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+    report = report_of(f"{header}\nsda 0.0 0.0 {row}\n", rules=["svctm-misread"], interval=1.0)
+    assert [o.reason.startswith(reason) for o in report.outcomes] == [True]

@@ -724,15 +724,67 @@ def test_another_run_that_moves_far_more_refutes_a_limit(run, other, words, seve
     assert (finding.severity, "not its capacity" in finding.summary) == (severity, severity == "notice")
 
 
-@pytest.mark.parametrize(("waits", "is_told"), [((207, 168, 464), True), ((207, 168, 230), False)])
-def test_the_slowest_sample_is_told_where_the_level_is_far_quicker(run, waits, is_told):
-    rows = [
-        f"sdb 0.00 0.00 250.00 250.00 8000.00 8000.00 64.00 {wait / 2:.2f} {wait:.2f} 2.00 100.00\n"
-        for wait in waits
-    ]
-    (finding,) = found(run("\n".join(MEAN_ONLY + row for row in rows)))
-    assert (f"{max(waits)} ms in the slowest of these" in finding.summary) == is_told
-    assert any("the slowest of these samples takes" in one.text for one in finding.evidence) == is_told
+MIXED = load(500, 150, size=32, util=100)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            [MIXED, MIXED, load(500, 400, size=36, util=100)],
+            "233.3 ms with 116.7 in flight; it is 100 % busy, in 3 of 3 samples, 150 ms to 400 ms",
+        ),
+        (
+            [MIXED, MIXED, load(500, 200, size=36, util=100)],
+            "166.7 ms with 83.33 in flight; it is 100 % busy, in 3 of 3 samples.",
+        ),
+        ([MIXED, MIXED, {}], "150 ms with 75 in flight; it is 100 % busy, in 2 of 3 samples."),
+        (
+            [MIXED, MIXED, load(500, 400, size=280, util=100)],
+            "take 150 ms with 75 in flight; it is 100 % busy, in 2 of its 3 saturated samples; 400 ms in",
+        ),
+        (
+            [MIXED, MIXED, load(500, 400, reads=0, size=32, util=100)],
+            "150 ms with 75 in flight; it is 100 % busy, in 2 of its 3 saturated samples; its 166.7 writes",
+        ),
+    ],
+    ids=["slower ones", "about as slow", "one without I/O", "larger requests", "another direction"],
+)
+def test_of_one_kind_of_request_all_saturated_samples_are_told_together(run, rows, words):
+    (finding,) = found(run(iostat([{"sdb": row} for row in rows])))
+    assert words in finding.summary
+
+
+@pytest.mark.parametrize(("reads", "direction"), [(0.92, "reads"), (0.85, "mixed requests")])
+def test_nine_in_ten_requests_name_a_direction(run, reads, direction):
+    row = (
+        f"sda 0.00 0.00 {100 * reads:.2f} {100 - 100 * reads:.2f} {800 * reads:.2f} {800 - 800 * reads:.2f} "
+    )
+    (finding,) = found(run(MEAN_ONLY + row + "16.00 18.00 180.00 10.00 100.00\n"))
+    assert f"saturated: {direction} of 8 kB take 180 ms" in finding.summary
+
+
+QUEUED, CALM_ONE = load(24000, 2.5, size=12, util=100), load(9000, 0.3, size=12, util=60)
+
+
+@pytest.mark.parametrize(
+    ("queued", "calm", "is_told"),
+    [
+        (QUEUED, CALM_ONE, True),
+        (load(800, 2.5, size=12, util=100), CALM_ONE, False),
+        (load(5000, 2.5, size=12, util=100), CALM_ONE, False),
+        (QUEUED, load(9000, 0.3, size=24, util=60), False),
+        (QUEUED, load(9000, 0.3, size=12, reads=0, util=60), False),
+        (QUEUED, load(9000, 0.3, size=12, util=95), False),
+    ],
+    ids=["like requests", "two in flight", "fewer requests", "larger ones", "writes", "itself busy"],
+)
+def test_a_device_of_its_kind_beside_it_shows_what_requests_take_without_the_queue(
+    run, queued, calm, is_told
+):
+    told = found(run(iostat([{"sdb": queued, "sdc": calm}])))
+    assert [f.devices for f in told if "times as long as on sdc" in f.summary] == [("sdb",)] * is_told
+    assert len(told) == is_told
 
 
 FIO = """\

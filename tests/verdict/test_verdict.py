@@ -1384,6 +1384,29 @@ def test_a_guess_of_averages_is_named_as_one():
     assert "Possibly: sdb and sda read" in said.headline
 
 
+@pytest.mark.parametrize(
+    ("old", "is_told"),
+    [
+        ("3.07 90.13 15.02 139.87 3919.41 3.61 0.61 34.03", True),
+        ("0.31 9.07 15.02 7.03 196.41 3.61 0.03 1.71", False),
+        ("139.87 3919.41 3.61 3.07 90.13 15.02 0.61 34.03", False),
+        ("0.11 3.03 15.02 15.03 4500.41 3.61 0.61 34.03", False),
+        ("3.07 90.13 15.02 379.87 3919.41 3.61 0.61 34.03", False),
+    ],
+    ids=["larger requests", "an idle host that gets a job", "reads", "a stream", "requests of that size"],
+)
+def test_small_requests_that_cost_more_than_those_since_boot_are_named(old, is_told):
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    now = "0.00 0.00 0.00 {} 2900.00 3.60 1.10 78.00"
+    rows = (old, now.format("290.00"), now.format("295.00"))
+    report = report_of(f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}sda {row}\n\n" for row in rows))
+    assert report.verdict.state == "unknown"
+    text = (
+        "for each MB/s it is busy 28 % of the time, since boot it was 9 %, at 139.9/s of 28.0 kB: many small"
+    )
+    assert (text in report.headline) is is_told
+
+
 @pytest.mark.parametrize(("util", "is_told"), [("61.60", True), ("9.61", False)])
 def test_a_host_that_is_busier_at_other_times_is_healthy_now(util, is_told):
     rows = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -107,6 +108,7 @@ def check_selected(capture: Capture, hosts: Sequence[View], options: Options) ->
 
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
+    from iodiag.analysis.states.state_sentences import cost_of
     from iodiag.analysis.view.device_summaries import series_for
     from iodiag.judging.worst_run import with_notes, worst_run
     from iodiag.rules import page
@@ -127,7 +129,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         headline=with_notes(headline, said, [ran for _, ran in parts]),
-        verdict=said,
+        verdict=replace(said, cost=cost_of(hosts, said.finding(findings))),
         states=_all(host.states for host in told),
         host_tables=_all(host.tables for host in told),
         phases=_all(host.phases for host in told),
@@ -143,9 +145,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=_all(
             (
-                *series_for(
-                    view, _drawn(view, host.findings, host.states, said.devices), said.finding(host.findings)
-                ),
+                *series_for(view, _drawn(view, host, said.devices), said.finding(host.findings)),
                 *host.moved,
             )
             for view, host in zip(hosts, told, strict=True)
@@ -216,17 +216,16 @@ def _all(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
     return tuple(chain.from_iterable(parts))
 
 
-def _drawn(
-    view: View, findings: Sequence[Finding], states: Sequence[StateSummary], named: Sequence[str]
-) -> list[str]:
+def _drawn(view: View, host: _OfHost, named: Sequence[str]) -> list[str]:
     """The devices of the verdict and of findings, those beside the most harmful ones, else the busiest."""
+    findings = host.findings
     names = [*named, *(name for finding in findings for name in finding.devices)]
     names += [move.name for finding in findings for move in finding.moved if move.table == "disk"]
     if findings:
         first = min(findings, key=by_harm)
         members = [member.name for name in first.devices for member in view.topology.members(name)]
         names += [*first.peers[:MOST_BESIDE], *members[:MOST_BESIDE]]
-    busiest = max(states, key=lambda state: state.requests, default=None)
+    busiest = max(host.states, key=lambda state: state.requests, default=None)
     return names + ([busiest.device] if busiest and not names else [])
 
 

@@ -70,7 +70,8 @@ class Verdict:
     `healthy`: every device with traffic was seen to answer as its class does. `elsewhere`: somebody waits,
     and not for the storage. `unknown`: the capture cannot tell.
 
-    `asks` and `also` are parts of the headline: what to run next, and what else was found.
+    `asks` and `also` are parts of the headline: what to run next, and what else was found. `cost` is what the
+    first device did in the samples that the finding cites; empty where it cites none of that device.
     """
 
     state: Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
@@ -80,6 +81,7 @@ class Verdict:
     confidence: Confidence | None = None
     asks: str = ""
     also: str = ""
+    cost: str = ""
 
     def finding(self, findings: Iterable[Finding]) -> Finding | None:
         """The one of some findings that it is about."""

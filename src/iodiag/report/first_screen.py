@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -104,14 +103,13 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
     devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
     states = [s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)]
-    cited = {(item.source, line) for item in (lead.evidence if lead else ()) for line in item.lines}
-    own = [s for s in states if any((s.source, line) in cited for line in s.lines)]
-    first = [s for s in own if s.device == devices[0]] or own
-    worst = _quoted(lead.summary, first) if lead and first else _costliest(states, devices)
-    if worst is not None and worst.text not in report.headline:
-        seen, _, cost = worst.text.rpartition(": ")
+    device, cost = devices[0] if devices else "", report.verdict.cost if report.verdict else ""
+    if not cost and (worst := _costliest(states, devices)) is not None:
+        device, cost = worst.device, worst.text
+    if cost and cost not in report.headline:
+        seen, _, what = cost.rpartition(": ")
         often = f" in {seen}" if seen and not (lead and f" {seen}" in lead.summary) else ""
-        yield "Cost", (wording.name(worst.device), Span(f"{often}: "), *wording.prose(cost))
+        yield "Cost", (wording.name(device), Span(f"{often}: "), *wording.prose(what))
     if lead is not None:
         total = next(
             (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
@@ -125,7 +123,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         yield "How sure", (Span(sure),)
     elif report.verdict is not None and report.verdict.severity is not None:
         yield "Severity", (Span(f"{report.verdict.severity}, though its cause is not determined"),)
-    if lead is None or not (worst or when):
+    if lead is None or not (cost or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     if lost := list(_lost(report)):
@@ -167,30 +165,6 @@ def _lost(report: Report) -> Iterator[Spans]:
 
 def _is_on_host(host: str | None, lead: Finding | None) -> bool:
     return lead is None or host == lead.host
-
-
-_LATENCY = re.compile(
-    r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]{0,20}(?:\.\d{1,9})?) (m?)s\b(?! of| after| in (?:its|the) slowest)"
-)
-"""A time that requests take, in ms or, from one second on, in s; and no length of a sample or a silence,
-nor what stands beside the state that is told."""
-
-
-def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None:
-    """Of the states that a finding cites the one that its sentence is about: it cites what it compares, too.
-
-    That is the one whose latency is the longest in the sentence, else the slowest of those that lasted.
-    """
-    if "completed no request" in summary and (still := [s for s in states if s.direction == "stuck"]):
-        return still[0]
-    longest = max((s.samples for s in states if s.direction != "idle"), default=0)
-    timed = [s for s in states if s.latency_ms]
-    told = ((float(time.replace(",", "")), unit) for time, unit in _LATENCY.findall(summary))
-    shown = max((time if unit else 1000 * time for time, unit in told), default=0.0)
-    if shown and timed:
-        return min(timed, key=lambda s: abs(math.log((s.latency_ms or shown) / shown)))
-    lasting = [s for s in states if 2 * s.samples >= longest and s.direction != "idle"]
-    return max(lasting, key=lambda s: s.latency_ms or 0.0, default=None)
 
 
 def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateSummary | None:

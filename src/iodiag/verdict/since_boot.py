@@ -11,9 +11,10 @@ from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import sane_limit_ms, usual_ms
+from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.model.units import KB_PER_MB
 
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
 
@@ -239,6 +240,40 @@ def busier_since_boot(view: View) -> str:
             return say(text + "the most in the samples)", values)
     return ""
 
+
+def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State) -> str:
+    """That it takes far more time for each MB than on average since boot, in smaller requests, as a clause.
+
+    Of one direction then and now, of a device that was at work then as well, and of no stream then.
+    """
+    old = next((o for view in views if series in view.devices and (o := view.since_boot.get("disk"))), None)
+    own = old[old["device"] == series.name][-1:] if old is not None else None
+    if own is None or not len(own) or state.kind not in ("reads", "writes"):
+        return ""
+    if state.samples < 2 or not 100 * state.util >= _HARDLY_IDLE_PCT:
+        return ""
+    rate, kb = (float(own.floats(f"{state.kind[:-1]}{of}_per_s")[0]) for of in ("s", "_kb"))
+    other = "write" if state.kind == "reads" else "read"
+    is_one_way = all(
+        float(own.floats(f"{other}{of}_per_s")[0]) <= _OTHER * most for of, most in (("s", rate), ("_kb", kb))
+    )
+    busy = float(own.floats("util_pct")[0])
+    if not (is_one_way and busy >= _TELLING_PCT and kb > 0 and kb / rate <= RANDOM_KB):
+        return ""
+    values: Values = {"old": KB_PER_MB * busy / kb, "size": kb / rate, "old_rate": rate}
+    values["now"] = KB_PER_MB * 100 * state.util / (state.rate * state.size_kb)
+    is_dearer = float(values["now"]) >= _DEARER * float(values["old"])
+    if not is_dearer or _SMALLER * state.size_kb > float(values["size"]):
+        return ""
+    text = (
+        "; for each MB/s it is busy {now:.0f} % of the time, since boot it was {old:.0f} %, at {old_rate}/s "
+    )
+    return say(text + "of {size:.1f} kB: many small requests", values)
+
+
+_HARDLY_IDLE_PCT, _OTHER, _DEARER, _SMALLER = 70.0, 0.1, 2.0, 2.0
+"""Busy share, in %, from which the cost of requests matters; the other direction's part of what is one's;
+times as much time for each MB, in requests as many times smaller."""
 
 _BUSIER, _TELLING_PCT = 3.0, 20.0
 """Times as busy as in all samples, and the busy share in % since boot from which that is worth a word."""

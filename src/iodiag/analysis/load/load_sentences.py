@@ -52,6 +52,7 @@ def template_values(series: DeviceSeries, load: JudgedLevel) -> Values:
         values["gain"] = 100 * max(0.0, min(gain_left(load.inflation), most))
     if unloaded is not None:
         values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
+        values["beside"] = unloaded.device
         values["unloaded_basis"] = "measured" if unloaded.is_measured else "least seen"
     values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
     values |= {"origin": series.rotational_origin, "spread_over": series.disks or 1}
@@ -152,9 +153,9 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
         text = "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + alone
         seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
-    elif load.basis == "calmer" and load.unloaded is not None:
-        text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {unloaded} ms that such a "
-        text += "request takes at most by calmer samples, its size allowed for"
+    elif load.basis in _UNLOADED and load.unloaded is not None:
+        text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {unloaded} ms that "
+        text += _UNLOADED[load.basis]
         yield cite(rows_of_both(rows, load.unloaded.rows), text, values, worst="await_ms")
     elif load.basis == "speed":
         text = "{mb:.0f} MB/s with {depth} in flight, {latency:ms} each: no disk with heads moves as much"
@@ -191,6 +192,12 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
         told = "at most about {gain:.0f} % more throughput is left, at any depth"
         yield cite(rows_of_both(load.unloaded.rows, rows), told, values)
+
+
+_UNLOADED = {
+    "calmer": "such a request takes at most by calmer samples, its size allowed for",
+    "beside": "{beside} beside it takes for such requests with {unloaded_depth}",
+}
 
 
 def parallelism(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:

@@ -88,7 +88,7 @@ class Level:
     They are those of `samples` (prepared ones) at `places`. `depth`, `rate` are N and X;
     `busy_depth`, `busy_rate` the same while the device was not empty. `latency_ms` is that of the
     dominant direction, weighted by requests. `direction` is that of nine in ten requests in flight, else of
-    nineteen in twenty requests. `requests` is a lower bound where the length of samples is unknown. `span` is
+    nine in ten requests. `requests` is a lower bound where the length of samples is unknown. `span` is
     their length, in seconds or samples.
     """
 
@@ -177,13 +177,14 @@ class Level:
 class UnloadedBaseline:
     """What a request costs on an unloaded device: measured there, or the least seen under load.
 
-    `rows` are the (prepared) samples in which it was seen.
+    `rows` are the (prepared) samples in which it was seen, of another `device` where one is named.
     """
 
     latency_ms: float
     is_measured: bool
     depth: float
     rows: Table = field(repr=False, compare=False)
+    device: str = ""
 
 
 @cached
@@ -397,7 +398,9 @@ def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     return Level(
         samples=samples,
         places=places,
-        direction=_direction(float(samples.floats("kind")[places[0]]) % 100, reads_held, writes_held, held),
+        direction=_direction(
+            float(samples.floats("kind")[places[0]]) % 100, read / done, reads_held, writes_held, held
+        ),
         depth=held / total,
         rate=done / total,
         reads_per_s=read / total,
@@ -411,10 +414,15 @@ def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     )
 
 
-def _direction(tenth: float, reads: float, writes: float, held: float) -> Direction:
-    """That of nine in ten requests in flight; else that of nineteen in twenty requests, the tenths say."""
+def _direction(tenth: float, share: float, reads: float, writes: float, held: float) -> Direction:
+    """That of nine in ten requests in flight; else that of nine in ten requests.
+
+    Where these are not counted by direction, it is that of nineteen in twenty kB: the tenths say.
+    """
     if max(reads, writes) >= ONE_WAY * held > 0:
         return "reads" if reads > writes else "writes"
+    if max(share, 1 - share) >= ONE_WAY:
+        return "reads" if share > 0.5 else "writes"
     return "reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests"
 
 

@@ -7,6 +7,7 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -55,7 +56,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.states.states import State, contradicts, queue_by_direction, states
 from iodiag.analysis.view.device_traits import cloud_model, has_parity, is_spinning, is_spread, spindles
 from iodiag.analysis.view.request_columns import LITTLE
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import HALF_DIGIT
@@ -77,6 +78,7 @@ Basis = Literal[
     "spindles",
     "class",
     "calmer",
+    "beside",
     "either",
     "reads",
     "queue",
@@ -84,9 +86,10 @@ Basis = Literal[
     "speed",
     "none",
 ]
-"""What an inflation is taken against; or that it is too long for every class, in line or not; or that reads
-wait behind quick writes; or that the queue is longer than any of its class takes at once; or that a deeper
-one moved no more kB, whatever their size; or that it moves more than a disk with heads does."""
+"""What an inflation is taken against (`beside`: another device in the same reports); or that it is too long
+for every class, in line or not; or that reads wait behind quick writes; or that the queue is longer than any
+of its class takes at once; or that a deeper one moved no more kB, whatever their size; or that it moves more
+than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -263,6 +266,30 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Judged
             found += [_with_verdict(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
+
+
+def of_samples(
+    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, limits: Limits
+) -> JudgedLevel | None:
+    """What a saturated load is in all of some samples of the device, where it holds for their mean as well.
+
+    None where these are judged otherwise, or of another direction or size.
+    """
+    prepared = level_samples(series)
+    prepared = prepared[np.isin(prepared["sample"], rows["sample"])]
+    is_inside = load.lower is not None and np.isin(load.lower.rows["sample"], rows["sample"]).any()
+    sizes = prepared.floats("size_kb") / load.level.size_kb
+    tenths, own = prepared.floats("kind") % 100 % 11, load.level.kind % 100 % 11
+    is_alike = (sizes <= LIKE_SIZE) & (sizes >= 1 / LIKE_SIZE)
+    is_alike &= (np.abs(tenths - own) <= 1) | ((np.clip(tenths, 1, 9) == tenths) & (1 <= own <= 9))
+    if len(prepared) < len(rows) or is_inside or not is_alike.all():
+        return None
+    level = level_of(prepared)
+    growth = elasticity(load.lower, level) if load.lower else math.nan
+    limits = limits.only(THRESHOLDS)
+    told = _with_verdict(view, series, load._replace(level=level, elasticity=growth, slowest=None), limits)
+    is_like = told.basis == load.basis and told.said.direction == load.said.direction
+    return told if is_like and told.verdict == "saturated" else None
 
 
 def _kept_up_ms(samples: Table, levels: Sequence[Level], direction: str) -> float:
@@ -577,7 +604,42 @@ def _with_verdict(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
         return found
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
-    return _if_calm(series, load, limits)
+    calm = _if_calm(series, load, limits)
+    is_open = calm.verdict == "indeterminate" and not calm.headroom
+    if is_open and (beside := _beside(view, series, level, limits)) is not None:
+        inflation = level.latency_ms / beside.latency_ms
+        return load._replace(basis="beside", inflation=inflation, unloaded=beside, verdict="saturated")
+    return calm
+
+
+def _beside(view: View, series: DeviceSeries, level: Level, limits: Limits) -> UnloadedBaseline | None:
+    """What like requests take on a device of the same kind that has a far shorter queue, in the same reports.
+
+    Where the one with the queue serves no fewer, it is full and not slow: so even what is far quicker than
+    its class may be shows a queue.
+    """
+    if level.util < NEVER_IDLE or level.busy_depth < limits.hard_depth or series.is_stacked:
+        return None
+    kind = _kind_of_name(series.name)
+    for other in (one for one in disks_of(view) if one is not series and _kind_of_name(one.name) == kind):
+        for calm in (state for state in states(other) if state.kind == level.direction):
+            is_like = 1 / _SAME_SIZE <= calm.size_kb / level.size_kb <= _SAME_SIZE
+            is_calm = calm.util < _CALM_UTIL and calm.at_once * _SHORTER <= level.busy_depth
+            is_quick = 0 < calm.latency_ms * _BESIDE_TIMES <= level.latency_ms
+            is_many = _LEAST_RATE <= calm.rate <= level.rate
+            if is_like and is_calm and is_quick and is_many and same_reports(calm.rows, level.rows).any():
+                return UnloadedBaseline(calm.latency_ms, False, calm.at_once, calm.rows, other.name)
+    return None
+
+
+def _kind_of_name(name: str) -> str:
+    """What the names of devices of one kind have in common: sda and sdh, nvme0n1 and nvme3n1."""
+    return re.sub(r"\d+", "0", name) if name[-1:].isdigit() else name[:-1]
+
+
+_SAME_SIZE, _LEAST_RATE, _CALM_UTIL, _SHORTER, _BESIDE_TIMES = 1.2, 1000.0, 0.8, 5.0, 4.0
+"""Times that sizes are apart which cost the same; requests per second and the busy share of a device that is
+calm under load; and times as short a queue, and times as quick."""
 
 
 def _by_class(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> JudgedLevel | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
-from iodiag.analysis.states.states import State, states
+from iodiag.analysis.states.states import State, state_of, states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import View
+from iodiag.model.finding import Finding
 from iodiag.model.report import StateSummary
 from iodiag.table.table import Table
 
@@ -32,6 +34,28 @@ def state_summaries(view: View) -> list[StateSummary]:
             )
             found += [_summary(view.host, one, len(series.samples), _span(view)) for one in shown]
     return found
+
+
+def cost_of(views: Iterable[View], lead: Finding | None) -> str:
+    """What the first device of a finding did in the samples that it cites, as a state; else an empty text.
+
+    Where these are too many to be listed it is the state that holds most of those that are.
+    """
+    view = next((one for one in views if lead and one.host == lead.host), None)
+    series = view.series(lead.devices[0]) if view and lead and lead.devices else None
+    first = next((item for item in lead.evidence if item.weighs == "for"), None) if lead else None
+    if view is None or lead is None or series is None or first is None:
+        return ""
+    begin, end = lead.samples or (0, len(series.samples))
+    rows = series.samples[begin : end + 1]
+    rows = rows[np.isin(rows["line"], first.lines) & np.asarray(rows["source"] == first.source)]
+    if not len(rows):
+        return ""
+    state = state_of(series, rows)
+    if len(first.lines) < first.rows:
+        state = max(states(series), key=lambda one: np.isin(one.rows["sample"], rows["sample"]).sum())
+    span = _span(view)
+    return text_of(state, len(series.samples), f"averages {span}" if span else "samples")
 
 
 def _span(view: View) -> str:
@@ -163,7 +187,8 @@ BY_LITTLE = " by rate times latency ({counted} by its counter)"
 
 def is_little(state: State) -> bool:
     """Whether rate times latency is about what is in flight: else its counter holds others as well."""
-    return not abs(state.held - state.depth) > LITTLE * max(state.held, state.depth) + 0.01
+    depth = state.depth_without_flushes if state.is_busy_known else state.depth
+    return not abs(state.held - depth) > LITTLE * max(state.held, depth) + 0.01
 
 
 LITTLE = 1 / 3

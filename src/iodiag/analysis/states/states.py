@@ -132,8 +132,22 @@ class State:
 
     @cached_property
     def at_once(self) -> float:
-        """Requests in flight while busy; the mean number in flight where util does not tell how long."""
-        return self.depth / self.util if self.is_busy_known else self.depth
+        """Requests in flight while busy; the mean number in flight where util does not tell how long.
+
+        Where flushes are counted that is without them: util leaves them out.
+        """
+        return self.depth_without_flushes / self.util if self.is_busy_known else self.depth
+
+    @cached_property
+    def depth_without_flushes(self) -> float:
+        """Mean number of requests in flight but for flushes, of which older kernels have none in it.
+
+        Where less than the busy share is left, that is of flushes, too.
+        """
+        flushed = np.nan_to_num(self.rows.floats("flushes_per_s") * self.rows.floats("flush_await_ms")) / 1000
+        rest = self.depth - weighted.mean(self.rows.with_columns(depth=flushed), "depth")
+        rest = max(rest, self.held)
+        return rest if self.util <= rest < self.depth else self.depth
 
     @cached_property
     def counted_at_once(self) -> float:
@@ -197,16 +211,30 @@ def _states(series: DeviceSeries) -> Iterator[State]:
     ]
     lengths = weighted.lengths(samples)
     groups.sort(key=lambda group: -float(lengths[group[1]].sum()))
-    requests, total = events_per_sample(samples), float(lengths.sum())
+    requests = events_per_sample(samples)
     if len(groups) > MOST_STATES and not any(map(samples.has, _TIMED)):
         # what is taken together is of any rate: where most requests are, a mean has to be of some sample
         groups.sort(key=lambda group: -float(np.nansum(requests[group[1]])))
         groups = sorted(_merged(groups), key=lambda group: -float(lengths[group[1]].sum()))
     for kind, places in _merged(groups):
-        rows = samples[places]
-        share = float(lengths[places].sum()) / total if total > 0 else math.nan
-        done = float(np.nansum(requests[places]))
-        yield State(series.name, _kind_of(rows, KINDS[kind]), rows, places, share, done)
+        yield _state(series, KINDS[kind], places)
+
+
+def state_of(series: DeviceSeries, rows: Table) -> State:
+    """Some samples of a device as one state, of the kind of those in which it did something."""
+    places = np.flatnonzero(np.isin(series.samples["sample"], rows["sample"]))
+    kinds = np.unique(kinds_of(series.samples)[places]).tolist()
+    doing = [KINDS[kind] for kind in kinds if KINDS[kind] not in ("idle", "stuck")] or [KINDS[kinds[-1]]]
+    return _state(series, doing[0] if len(doing) == 1 else "reads and writes", places)
+
+
+def _state(series: DeviceSeries, kind: Kind, places: Places) -> State:
+    samples = series.samples
+    lengths, requests = weighted.lengths(samples), events_per_sample(samples)
+    rows, total = samples[places], float(lengths.sum())
+    share = float(lengths[places].sum()) / total if total > 0 else math.nan
+    done = float(np.nansum(requests[places]))
+    return State(series.name, _kind_of(rows, kind), rows, places, share, done)
 
 
 def _kind_of(rows: Table, kind: Kind) -> Kind:

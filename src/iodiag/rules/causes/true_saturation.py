@@ -4,7 +4,9 @@ What it detects: requests that take more than three times as long as one alone, 
 grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card or a
 disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a device that is never
 idle, with three times the latency that a healthy one of its class takes at the most; or large requests of
-which a queue twice as long moves no more kB; or, while several tasks are seen to wait, four and more on a
+which a queue twice as long moves no more kB; or a queue of eight and more on a device that is never idle,
+with four times the latency that one of its kind beside it has with a fifth of the queue and no more requests;
+or, while several tasks are seen to wait, four and more on a
 device that is never idle, for twice what its class takes at the longest or three times what calmer samples of
 it allow for their size. Of four and more, some of them reads, where no column counts who waits, twice what
 any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two and more,
@@ -77,12 +79,14 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.queueing import Level, page_kb
 from iodiag.analysis.load.saturation import (
+    LIKE_SIZE,
     THRESHOLDS,
     JudgedLevel,
     is_backlog,
     is_burst,
     is_passing,
     longest_contiguous,
+    of_samples,
     with_verdict,
 )
 from iodiag.analysis.load.stalls import stalled, stalls_of
@@ -110,7 +114,7 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Mask, Table, stacked
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -179,8 +183,7 @@ def _standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
 def _finding(
     view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...], limits: Limits
 ) -> Finding:
-    lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span, load.said.latency_ms))
-    rows = in_order(loads)
+    lead, rows = _lead(view, series, loads, limits)
     is_compared = lead.basis == "measured" and lead.lower is not None
     is_long = is_compared or is_sustained(longest_contiguous(series, rows))
     sure = confidence(_points(view, lead, limits), at_most="high" if is_long else "medium")
@@ -231,9 +234,28 @@ def _finding(
     )
 
 
+def _lead(
+    view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], limits: Limits
+) -> tuple[JudgedLevel, Table]:
+    """The load that is told, and all samples of the finding.
+
+    Of one kind of request all that is told is of all samples: no level leaves out the slowest of them.
+    """
+    lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span, load.said.latency_ms))
+    rows = in_order(loads)
+    ratios = ((load, load.level.size_kb / lead.level.size_kb) for load in loads)
+    own = [load for load, ratio in ratios if 1 / LIKE_SIZE <= ratio <= LIKE_SIZE]
+    own = [load for load in own if load.said.direction == lead.said.direction]
+    for like in (_rows_of_state(series, rows, limits), rows, in_order(own)):
+        if (mean := of_samples(view, series, lead, like, limits)) is not None:
+            return mean, rows if len(like) < len(rows) else mean.level.rows
+    return lead, rows
+
+
 def _counts(series: DeviceSeries, whole: Table, lead: JudgedLevel, rows: Table) -> Values:
     counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
-    return counts | {"slowest": _slowest_ms(rows, lead.said.direction)}
+    latencies = _latencies_ms(rows, lead.said.direction)
+    return counts | {"quickest": float(np.min(latencies)), "slowest": float(np.max(latencies))}
 
 
 def _benchmarks(view: View, series: DeviceSeries, lead: JudgedLevel) -> list[Fact]:
@@ -398,8 +420,9 @@ def _told(
         seen = "in {shown} of its {count} saturated samples"
         seen += " ({samples} in all)" * (len(series.samples) > int(values["count"]))
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
-    if float(values["slowest"]) > SLOWER * lead.said.latency_ms:
-        summary += "; {slowest:ms} in the slowest of these"
+    if _is_far_slower(lead, values):
+        is_all = len(lead.level.rows) == len(rows) and float(values["quickest"]) > 0
+        summary += ", {quickest:ms} to {slowest:ms}" if is_all else "; {slowest:ms} in the slowest of these"
     summary += "".join(f"; {item.text}" for item in _starved(rows, lead))
     if lead.level.rows.has("doubtful_util_pct"):
         summary = summary.replace("{util:.0f} % busy", f"{{util:.0f}} % busy{AT_LEAST}")
@@ -422,17 +445,21 @@ def _told(
     return summary, named
 
 
-def _slowest_ms(rows: Table, direction: str) -> float:
-    """The longest mean latency of a sample, of the direction that is told where it is known."""
+def _latencies_ms(rows: Table, direction: str) -> Floats:
+    """The mean latency of each sample, of the direction that is told where it is known; 0 where it is not."""
     own = rows.floats({"reads": "read_await_ms", "writes": "write_await_ms"}.get(direction, "latency_ms"))
-    return float(np.nan_to_num(np.where(np.isnan(own), rows.floats("latency_ms"), own)).max())
+    return np.nan_to_num(np.where(np.isnan(own), rows.floats("latency_ms"), own))
+
+
+def _is_far_slower(lead: JudgedLevel, counts: Values) -> bool:
+    return float(counts["slowest"]) > SLOWER * lead.said.latency_ms
 
 
 def _samples(whole: Table, rows: Table, lead: JudgedLevel, counts: Values) -> Iterator[Evidence]:
     """How many samples are so, and the slowest one where the level that is told is far quicker."""
     often = in_samples(int(float(counts["samples"])))
     yield cite(whole, f"it is saturated {often}", counts, worst="util_pct", weighs="context")
-    if float(counts["slowest"]) > SLOWER * lead.said.latency_ms:
+    if _is_far_slower(lead, counts):
         text = "the slowest of these samples takes {slowest:ms}"
         yield cite(rows, text, counts, worst="latency_ms", weighs="context")
     yield from _ceiling(rows)
@@ -516,6 +543,7 @@ _RANK = (
     "queue",
     "throughput",
     "calmer",
+    "beside",
     "class",
     "least seen",
     "spindles",
@@ -734,7 +762,8 @@ def _against(load: JudgedLevel) -> Iterator[Evidence]:
 
 
 _SEEN = dict.fromkeys(
-    ("class", "calmer", "either", "reads", "queue", "throughput", "speed", "least seen"), ", {often}"
+    ("class", "calmer", "beside", "either", "reads", "queue", "throughput", "speed", "least seen"),
+    ", {often}",
 )
 
 _SUMMARY = {
@@ -748,6 +777,8 @@ _SUMMARY = {
     "it is {util:.0f} % busy",
     "calmer": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as calmer samples allow for their size; it is {util:.0f} % busy",
+    "beside": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
+    "{inflation:.1f} times as long as on {beside} with {unloaded_depth}; it is {util:.0f} % busy",
     "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
     "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
     "busy",

@@ -129,10 +129,11 @@ def _finding(
     is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
     account = host_account(view, limits.least_kb)
     rows = stacked([series.samples for series in shown])
+    rows = rows[rows.floats("kb_per_s") > 0]
     return RULE.finding(
         severity="info",
         confidence="medium" if is_guess else "high",
-        devices=tuple(series.name for series in tops),
+        devices=tuple(series.name for series in tops if _kb([series]) > 0),
         summary=say(
             _SUMMARY + (_ONE_LAYER if values["top_names"] == values["leaf_names"] else _LAYERS), values
         ),

@@ -54,8 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
-_CONTRADICTED = "svctm exceeds the latency, or requests overlap in a sample that completed few"
-
+_CONTRADICTED = "svctm exceeds the latency in some sample"
 _OVERLAPS = "requests overlap in some sample, by their number in flight or by a latency well above svctm"
 
 
@@ -71,15 +70,17 @@ def _overlaps(series: DeviceSeries) -> bool:
     in_flight = samples.floats("ios_per_s") * latency / 1000
     is_in_flight = in_flight >= 2 * np.fmin(samples.floats("util"), 1.0) + 2 * weighted.half_digit(samples)
     is_overlapped = (depth >= 1) & (is_several | (service > 0) & is_longer)
-    return bool((is_overlapped | (service > 0) & is_in_flight).any())
+    if (is_overlapped | (service > 0) & is_in_flight).any():
+        return True
+    # in a sample that completed few as well
+    return bool(((series.samples.floats("svctm_ms") > 0) & (series.samples.floats("busy_depth") >= 2)).any())
 
 
 def _contradicts(series: DeviceSeries) -> bool:
-    """Whether some sample shows that svctm is no part of the latency, or that requests overlapped."""
+    """Whether some sample shows that svctm is no part of the latency."""
     samples = series.samples
     service, latency = samples.floats("svctm_ms"), samples.floats("latency_ms")
-    is_longer = (latency > 0) & (service > 1.1 * latency + 2 * weighted.half_digit(samples))
-    return bool((is_longer | ((service > 0) & (samples.floats("busy_depth") >= 2))).any())
+    return bool(((latency > 0) & (service > 1.1 * latency + 2 * weighted.half_digit(samples))).any())
 
 
 class _Misread(NamedTuple):

@@ -3,7 +3,8 @@
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
 flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the
-kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on; that none is
+kernel is unknown, and nothing on older ones; beside writes larger than 16 kB it may as well be discards, and
+both are named. Counted flushes are believed from one sample on; that none is
 counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
 Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits
 or other synchronous writes, from one sample on. A process list full of COMMIT, settings that make each
@@ -27,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 from iodiag.analysis.array.equal_rates import ALIKE_RATE
 from iodiag.analysis.load.load_sentences import other_state_evidence
@@ -102,13 +104,12 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         **(time_fields(rows) if rows is not None else {}),
         summary=say(_said(judgement) + room, values),
         evidence=(
-            *(item for chain in judgement.chains[:4] for item in _of_chain(chain)),
+            *(item for chain in judgement.chains[:4] for item in _of_chain(chain, judgement.may_discard)),
             *_of_carrier(carrier),
-            *_of_host(judgement),
+            *_of_host(judgement, limits),
             *_outside(judgement, limits),
         ),
-        remedy=(*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy),
-        confirm=_commands(view),
+        **_EITHER if judgement.may_discard else _of_commits(view, judgement),
         refutes=(
             "sessions that wait for locks, the network or a replica instead of the log",
             "a device whose flushes the application does not wait for",
@@ -119,6 +120,21 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         ),
     )
 
+
+def _of_commits(view: View, judgement: Judgement) -> dict[str, Any]:
+    remedy = (*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy)
+    return {"remedy": remedy, "confirm": _commands(view)}
+
+
+_EITHER: dict[str, Any] = {
+    "title": "Requests are in flight that no column shows",
+    "remedy": (
+        "Tell them apart first: iostat -x of a recent sysstat counts discards (d/s) and flushes (f/s).",
+        "Discards: mount without the option discard, and trim at quiet times (fstrim.timer).",
+        "Flushes: sync less often, or use a device with a protected cache.",
+    ),
+    "confirm": ("iostat -xyt 1 30 DEVICE", "grep -w discard /proc/mounts"),
+}
 
 _CARRIED = "; {device} takes nearly all writes: {writes}/s of {write_kb:.1f} kB, {write_await} ms each"
 _FLAT = ", {util:.0f} % busy, at a rate that is flat to {flat:.1f} % in {count} samples, as at a ceiling"
@@ -159,22 +175,32 @@ def _said(judgement: Judgement) -> str:
     first = judgement.chains[0]
     if first.is_signature:
         often = in_samples(len(first.series.samples))
+        how = "one at a time" if first.occupancy <= _ONE else "with {occupancy} in flight"
         return (
             f"Commits or other synchronous writes {sure} for each other: {{device}} takes {{writes}} "
-            f"writes/s of {{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
+            f"writes/s of {{write_kb:.1f}} kB {how} {often}, {{write_await}} ms each"
         )
-    if first.is_inferred and _alike(judgement.chains):
-        text = "{names} alike have {least:.1f} to {most:.1f} requests in flight each that no column shows, "
-        return text + f"flushes or discards: commits {sure} for each other"
+    who = "{device} has {occupancy:.2f} requests in flight"
+    if is_set := bool(_alike(judgement.chains)):
+        who = "{names} alike have {least:.2f} to {most:.2f} requests in flight each"
+    if judgement.may_discard:
+        text = " that no column shows, flushes or discards; writes of {write_kb:.0f} kB take {write_await:ms}"
+        return who + text + " on {device}" * is_set
+    if first.is_inferred and is_set:
+        return who + f" that no column shows, flushes or discards: commits {sure} for each other"
     if first.is_inferred:
-        return f"Commits {sure} for each other: {{device}} has {{occupancy:.1f}} flushes in flight on average"
+        return f"Commits {sure} for each other: {{device}} has {{occupancy:.2f}} flushes in flight on average"
     text = f"Commits {sure} for each other: {{device}} is flushing all the time"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
 
 
+_ONE = 1.1
+"""Writes in flight up to which they are called one at a time."""
+
+
 def _alike(chains: Sequence[Chain]) -> Values:
     """What three and more equal devices have in flight alike, as legs of one set do; else nothing."""
-    held, rates = ([getattr(one, name) for one in chains] for name in ("occupancy", "writes_per_s"))
+    held, rates = ([getattr(one, name) for one in chains] for name in ("unseen", "writes_per_s"))
     if len(chains) < _LEGS or max(held) > _EQUAL * min(held) or max(rates) > ALIKE_RATE * min(rates):
         return {}
     names = ", ".join(one.series.name for one in chains[:4]) + ", ..." * (len(chains) > 4)
@@ -188,7 +214,7 @@ _LEGS, _EQUAL = 3, 1.3
 """Devices that are no chance, and times by which what they hold differs at the most."""
 
 
-def _of_chain(chain: Chain) -> Iterator[Evidence]:
+def _of_chain(chain: Chain, may_discard: bool) -> Iterator[Evidence]:
     values = chain.template_values()
     if chain.is_signature:
         text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: {occupancy} in flight"
@@ -198,26 +224,29 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     if chain.is_inferred:
         values["depth"] = weighted.mean(chain.rows, "depth")
         text = (
-            "{device}: of {depth} in flight its reads and writes make all but {occupancy:.1f} by Little's "
+            "{device}: of {depth} in flight its reads and writes make all but {occupancy:.2f} by Little's "
             "law: flushes, from Linux 5.5 on"
         )
+        text += ", or discards" * may_discard
         yield cite(chain.rows, text, values, worst="queue_depth")
     else:
         text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"
         yield cite(chain.rows, text, values, worst="flush_await_ms")
     text = "{device}: {writes} {kind}/s of {write_kb} kB at {write_await} ms"
-    text += ": small log writes" if chain.write_kb <= LARGEST_SMALL_KB else ""
+    text += ": small log writes" if chain.write_kb <= LARGEST_SMALL_KB and not may_discard else ""
     yield cite(chain.rows, text, values, worst="write_await_ms")
     if chain.flush_await_ms > 0:
         text = "{device}: a commit that needs a flush of its own takes {flush_await} ms at the least"
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement) -> Iterator[Evidence]:
+def _of_host(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
-        text += _NO_ROOM if judgement.is_at_ceiling else _ROOM
+        # a device that is hardly left idle takes no more, however much the CPU would
+        is_full = any(chain.util >= limits.full_util / 100 for chain in judgement.chains[:1])
+        text += _NO_ROOM if judgement.is_at_ceiling or is_full else _ROOM
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
         text = (

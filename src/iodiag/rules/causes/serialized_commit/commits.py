@@ -42,6 +42,9 @@ MOST_OCCUPANCY = 2.0
 MOST_SERIAL = 1.5
 """Writes in flight up to which they run one at a time."""
 
+LARGEST_LOG_KB = 16.0
+"""Mean write up to which requests that no column shows are taken for flushes of a log: a page of InnoDB."""
+
 LEAST_SHARE_OF_DEPTH = 0.25
 """An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
 
@@ -121,6 +124,13 @@ class Chain:
         """Whether its mean write is less than a page, by more than rounding: each fsync adds an empty one."""
         return self.write_kb < _LESS * KB_PER_PAGE
 
+    @property
+    def unseen(self) -> float:
+        """What is in flight beyond rate times latency, as printed; `occupancy` allows for rounding."""
+        rows = self.rows
+        held = _in_flight(rows.floats("ios_per_s"), rows.floats("await_ms"))
+        return weighted.mean(rows.with_columns(occupancy=rows.floats("depth") - held), "occupancy")
+
     def bounds_work(self, limits: Limits) -> bool:
         """Whether it is full with slow writes that come one after the other: somebody waits for each."""
         return bool(
@@ -139,7 +149,7 @@ class Chain:
             "kind": self.kind,
             "count": len(self.rows),
             "samples": len(self.series.samples),
-            "occupancy": self.occupancy,
+            "occupancy": self.unseen if self.is_inferred and not self.is_signature else self.occupancy,
             "writes": self.writes_per_s,
             "write_kb": self.write_kb,
             "write_await": self.write_await_ms,
@@ -190,6 +200,17 @@ class Judgement(NamedTuple):
     def places(self) -> tuple[Chain, ...]:
         """The devices that commits wait for, as far as they are known."""
         return self.chains or ((self.carrier,) if self.carrier else ())
+
+    @property
+    def may_discard(self) -> bool:
+        """Whether what no column shows beside writes larger than a log's may as well be discards."""
+        first = self.chains[0] if self.chains and self.confidence == "low" else None
+        return (
+            first is not None
+            and first.is_inferred
+            and not first.is_signature
+            and first.write_kb > LARGEST_LOG_KB
+        )
 
     @property
     def is_at_ceiling(self) -> bool:
