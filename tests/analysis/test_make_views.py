@@ -158,7 +158,8 @@ def test_what_no_device_does_is_seen_beside_what_is_known_and_unknown(kb, reason
         ("20.00 0.00 10.00 30.00 0.00 40.00", True, False),
         ("20.00 0.00 10.00 30.00 0.00 60.00", True, True),  # clocks: 120 %
         ("0.00 0.00 0.00 0.00 0.00 0.00", False, False),
-        ("20.00 0.00 10.00 3.00 0.00 10.00", False, True),
+        ("30.00 0.00 20.00 3.00 0.00 10.00", False, True),
+        ("20.00 0.00 10.00 3.00 0.00 10.00", False, False),  # less than half of the time: it is not read
         ("0.00 0.00 50.00 0.00 0.00 97.00", False, True),
         ("20.00 0.00 10.00 95.00 0.00 95.00", False, False),  # no row of these columns: it is not read
     ],

@@ -1401,9 +1401,7 @@ def test_small_requests_that_cost_more_than_those_since_boot_are_named(old, is_t
     rows = (old, now.format("290.00"), now.format("295.00"))
     report = report_of(f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}sda {row}\n\n" for row in rows))
     assert report.verdict.state == "unknown"
-    text = (
-        "for each MB/s it is busy 28 % of the time, since boot it was 9 %, at 139.9/s of 28.0 kB: many small"
-    )
+    text = "for each MB/s it is busy 28 % of the time, since boot it was 9 %, at 139.9/s of 28.0 kB"
     assert (text in report.headline) is is_told
 
 
