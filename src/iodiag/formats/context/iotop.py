@@ -3,15 +3,16 @@
 iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
 (processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
 run has nothing to compare with and is all zeros: it is left out where others follow. Of the sums above the
-processes, Actual is what the disks did. Where the clock goes back with all lines of a sample, another run
-begins, or the same one anew.
+processes, Actual is what the disks did, and Total what all processes asked for: where a capture has no row of
+a process, it stands for them, and where its last sample has none, that was cut off. Where the clock goes back
+with all lines of a sample, another run begins, or the same one anew.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iodiag.formats import clock as _clock
@@ -46,6 +47,7 @@ _ROW = (
     + _AMOUNT.format("write")
     + r"\s+(?:\?unavailable\?\s+|(?:(?:\d{1,4}\.\d\d|\?{1,3})\s%\s+){0,2})(?P<command>\S.*)"
 )
+_DAMAGED = _CLOCK + r"\d{1,10}\s+(?:(?:be|rt)/\d|idle)\s"
 
 
 @dataclass
@@ -58,6 +60,7 @@ class _Listing:
     number_name: str = "tid"  # where -q leaves the header out: without -P they are threads
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    totals: list[tuple[float, float]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
@@ -86,6 +89,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             _take(listing, row, line)
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
+        elif listing.samples and re.match(_DAMAGED, text):
+            listing.unread.append(line.number)
         else:
             break
         used = at
@@ -94,29 +99,38 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     if not listing.samples:
         # a header above rows of another shape: that nobody read or wrote would be a number nobody printed
         return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b") if listing.unread else None
+    if len(listing.samples) > 1 and listing.processes and not listing.samples[-1] and any(listing.totals[-1]):
+        del listing.samples[-1], listing.ends[-1], listing.disks[len(listing.samples) :]
     processes, samples = _measured(listing)
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
-    facts = [*facts_of("iotop", processes, measure, source), *_of_disks(listing, measure, source)]
+    if processes or not any(map(any, listing.totals)):
+        facts = [*facts_of("iotop", processes, measure, source)]
+    else:
+        facts = [_of_sums(listing.totals, ("all processes", ""), measure, source)]
+    # under -a processes have totals, and the disks rates of the last interval
+    if listing.disks and listing.is_rate:
+        facts.append(_of_sums(listing.disks, ("the disks", "disks_"), measure, source))
     tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
     return ContextBlock(
         used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout="iotop -b"
     )
 
 
-def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
-    """What the disks moved: iotop's line Actual, beside which Total is what processes asked for."""
-    disks = listing.disks[-measure.samples :]
-    if not disks or not listing.is_rate:
-        return  # under -a processes have totals, and the disks rates of the last interval
-    read, wrote = (sum(moved) / len(disks) for moved in zip(*disks, strict=True))
-    text = f"the disks read {measure.say(read)} and wrote {measure.say(wrote)} ({measure.basis})"
+def _of_sums(
+    sums: Sequence[tuple[float, float]], whose: tuple[str, str], measure: Measure, source: str
+) -> Fact:
+    """What the lines above the processes say; `whose` are the words of the sentence and of its values."""
+    who, prefix = whose
+    sums = sums[-measure.samples :]
+    read, wrote = (sum(moved) / len(sums) for moved in zip(*sums, strict=True))
+    text = f"{who} read {measure.say(read)} and wrote {measure.say(wrote)} ({measure.basis})"
     values = {
-        f"disks_{measure.column('read')}": round(read, 2),
-        f"disks_{measure.column('write')}": round(wrote, 2),
+        f"{prefix}{measure.column('read')}": round(read, 2),
+        f"{prefix}{measure.column('write')}": round(wrote, 2),
     }
-    yield fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
+    return fact("iotop", text, {**values, "samples": measure.samples}, source, [measure.first, measure.last])
 
 
 def _goes_back(listing: _Listing, found: re.Match[str] | None) -> bool:
@@ -134,12 +148,14 @@ def _is_moved(total: re.Match[str], below: Sequence[Line]) -> bool:
 
 
 def _take_sums(listing: _Listing, summary: re.Match[str], line: Line) -> None:
+    moved = _kb(summary, "read"), _kb(summary, "write")
     if summary["scope"] == "Total":
         listing.samples.append({})
+        listing.totals.append(moved)
         seconds = _clock.parse_time(summary["clock"] or "")
         listing.ends.append((line.number, math.nan if seconds is None else seconds))
     else:
-        listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
+        listing.disks.append(moved)
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
@@ -183,5 +199,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
-    not_read="its line Total: processes' requests before the page cache, of which the processes' rows tell",
+    not_read="its line Total, where rows of processes tell of their requests, before the page cache",
 )
