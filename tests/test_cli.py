@@ -233,6 +233,13 @@ def test_an_error_is_one_clear_line_with_the_right_status(arguments, status, wor
     [
         ("empty.txt", b"", "is empty"),
         ("blank.txt", b" \n\n", "is empty"),
+        ("csv", b"db;-1;2026-11-20 12:26:15 UTC;LINUX-RESTART\t(2 CPU)\n", "holds restarts of the host"),
+        (
+            "sar",
+            b"Linux 4.1 (db) \t09/19/19\n\n07:00:01     COM new disk\n",
+            "holds restarts of the host or comm",
+        ),
+        ("notes", b"The host was restarted; COM ports are fine.\n", "holds nothing that iodiag knows"),
         ("prose.txt", b"the server is slow\nplease help\n", "nothing that iodiag knows"),
         ("binary.bin", bytes(range(256)) * 40, "binary file"),
         ("truncated.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "damaged"),

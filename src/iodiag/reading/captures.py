@@ -26,6 +26,11 @@ _WRITTEN = re.compile(
     rb"(?=[^\n]*(?:\d{4}-\d\d-\d\d|undated|no clock|no date|\d hosts?)))",
     re.MULTILINE,
 )
+_RESTART = re.compile(
+    rb"LINUX[ -]RESTART|^[^;\t\n]{1,255}[;\t]-1[;\t][^;\t\n]{1,40}[;\t]COM "
+    rb'|^\d\d:\d\d:\d\d(?: [AP]M)? {1,12}COM |<boot date="|"boot": ?\{ ?"date"',
+    re.MULTILINE,
+)
 _ENDS = b"</html>"
 _REACH = 1 << 20
 """So much of an input is searched for a page."""
@@ -125,6 +130,11 @@ def _is_binary(head: bytes) -> bool:
 def _nothing_known(source: Source) -> str:
     if not source.data.strip():
         return f"{source.name}: is empty; give a capture of iostat, sar, vmstat or sadc"
+    if _RESTART.search(source.data[:_HEAD]):
+        return (
+            f"{source.name}: holds restarts of the host or comments of sar, and no samples; give a file that "
+            "has samples"
+        )
     return (
         f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat, "
         "nfsiostat or sadc (for rows without a header: --columns)"

@@ -99,6 +99,34 @@ def test_a_run_of_one_sample_has_moved_nothing():
     assert (total["processes"], total["read_kb_per_s"]) == (0, 0)
 
 
+def test_sums_stand_for_all_processes_where_no_row_is_left():
+    lines = RUN.splitlines(keepends=True)
+    (cut,) = blocks_of(FORMAT, "".join([*lines[3:6], lines[6][:34]]))
+    everybody, disks = cut.facts
+    assert everybody.values == {"read_kb_per_s": 1536, "write_kb_per_s": 100, "samples": 1}
+    assert everybody.text == "all processes read 1536 kB/s and wrote 100 kB/s (one sample)"
+    assert (disks.values["disks_write_kb_per_s"], cut.unread) == (90, (4,))
+    (sums,) = blocks_of(FORMAT, "".join(line for line in lines if line.startswith("Total")))
+    assert [dict(fact.values) for fact in sums.facts] == [
+        {"read_kb_per_s": 1024, "write_kb_per_s": 50, "samples": 2}
+    ]
+
+
+def test_a_last_sample_whose_rows_were_cut_off_counts_for_nothing():
+    (cut,) = blocks_of(FORMAT, RUN[: RUN.rindex("512")])
+    total, *_, disks = (dict(fact.values) for fact in cut.facts)
+    assert (total["samples"], total["read_kb_per_s"], total["processes"]) == (1, 1536, 2)
+    assert (disks["samples"], disks["disks_read_kb_per_s"]) == (1, 1536)
+    lines = RUN.splitlines(keepends=True)
+    idle = "".join([*lines[:8], *lines[:3]])
+    assert facts_of(idle)[0]["read_kb_per_s"] == 768
+
+
+def test_a_damaged_row_is_listed_and_ends_no_run():
+    (block,) = blocks_of(FORMAT, RUN.replace("100.00 K/s  0.00 %", "100.0"))
+    assert (block.unread, block.facts[0].values["samples"]) == ((8,), 2)
+
+
 def test_what_the_disks_moved_is_what_iotop_calls_actual():
     (block,) = blocks_of(FORMAT, RUN)
     (disks,) = [fact for fact in block.facts if "disks_read_kb_per_s" in fact.values]

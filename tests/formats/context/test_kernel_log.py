@@ -284,6 +284,28 @@ def test_daemons_that_watch_disks():
     assert list(found["device"]) == ["sdcr", "sdcr", "sdcr", "sdc", "sdb1"]
 
 
+@pytest.mark.parametrize(
+    ("counts", "kinds"),
+    [
+        ([5], []),
+        ([5, 4, 4], ["path down"]),
+        ([2, 0, 0, 1, 3], ["all paths down", "all paths down", "path up", "path up"]),
+        ([0], ["all paths down"]),
+    ],
+    ids=["alone", "falls", "lost and back", "none"],
+)
+def test_a_count_of_paths_is_what_the_one_before_makes_it(counts, kinds):
+    text = "".join(
+        f"Nov 23 10:00:0{second} box multipathd[88]: {name}: remaining active paths: {count}\n"
+        for second, count in enumerate(counts)
+        for name, count in (("Lun1", count), ("Lun2", 7))
+    )
+    failed = "Nov 23 10:00:01 box multipathd[88]: checker failed path 69:240 in map Lun1\n"
+    found = events(failed + text)
+    assert list(found["kind"]) == ["path down", *kinds]
+    assert set(found["device"]) == {"sdcr"} | ({"Lun1"} if kinds else set())
+
+
 def test_a_log_without_clocks_in_a_ticket():
     text = f"Help! I see\n\nend_request: I/O error, dev sda, sector 5\n{ERROR}\n\nThe drive is new.\n"
     (block,) = blocks_of(FORMAT, text)

@@ -30,6 +30,12 @@ def test_listing():
     assert block.facts[0].text == "3 of 4 active sessions were in COMMIT, 2 waited for the log"
 
 
+def test_each_of_two_listings_in_a_row_has_its_own_sessions():
+    rows = LISTING.removesuffix("(7 rows)\n")
+    counts = [block.facts[0].values["sessions"] for block in blocks_of(FORMAT, rows + rows)]
+    assert counts == [6, 6]
+
+
 @pytest.mark.parametrize(
     ("text", "active", "commits"),
     [

@@ -81,6 +81,17 @@ def test_renderings(text):
     assert fact.text == "3 of 5 active sessions were in COMMIT"
 
 
+@pytest.mark.parametrize("render", [box, batch, vertical])
+def test_each_of_two_listings_in_a_row_has_its_own_sessions(render):
+    text = render(SESSIONS) + render(SESSIONS[3:6]) + render([("11", *HEADER[1:4], *SESSIONS[4][4:])])
+    lists = blocks_of(FORMAT, "\n".join(line for line in text.split("\n") if "in set" not in line))
+    counts = [
+        (block.facts[0].values["active_sessions"], block.facts[0].values["sessions"]) for block in lists
+    ]
+    # a session of a user who is called User is one
+    assert counts == [(5, 10), (3, 3), (1, 1)]
+
+
 def test_block_ends_with_its_count():
     text = box(SESSIONS)
     (block,) = blocks_of(FORMAT, text + "mysql> quit\n")

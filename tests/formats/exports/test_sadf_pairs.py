@@ -51,6 +51,7 @@ def pairs(item: str, names: str, stamp: str = "2026-11-20 12:00:01 UTC") -> str:
         ("sum", "intr/s", "interrupts", {"interrupt": "sum", "interrupts_per_s": 1}),
         ("i009", "intr/s", "interrupts", {"interrupt": "9"}),
         ("sum", "all CPU0 CPU1", "interrupts", {"interrupt": "sum", "cpu": "all", "interrupts_per_s": 1}),
+        ("i024", "cpu3", "interrupts", {"interrupt": "24", "cpu": "3", "interrupts_per_s": 1}),
         ("-", "kbmemfree kbavail kbmemused %memused", "memory", {"free_kb": 1, "used_pct": 4}),
         ("eth0", "rxpck/s txpck/s rxkB/s", "network", {"interface": "eth0", "rx_kb_per_s": 3}),
         ("ttyS1", "rcvin/s xmtin/s", "serial", {"tty": "1", "tx_interrupts_per_s": 2}),

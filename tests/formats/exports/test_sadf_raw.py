@@ -71,6 +71,10 @@ def test_idle_disk_is_zero_and_a_counter_that_fell_is_unknown():
         ("; CPU; -1; %user; 10; 30; %nice; 0; 0; %system; 5; 15; %iowait; 0; 10; %steal; 0; 0; "
          "%idle; 100; 160;", "cpu",
          {"cpu": "all", "user_pct": 20, "system_pct": 10, "iowait_pct": 10, "idle_pct": 60}),
+        ('; FILESYSTEM; "/dev/sda1"; f_bfree; 3145728; f_blocks; 8388608; f_bavail; 2097152; Ifree; 60; '
+         "f_files; 80;", "filesystem",
+         {"filesystem": "/dev/sda1", "free_kb": 3072, "used_kb": 5120, "used_pct": 62.5,
+          "unprivileged_used_pct": 75, "inodes_free": 60, "inodes_used": 20, "inodes_used_pct": 25}),
         (" CPU:-1 %user:10>30 %nice:0>0 %system:5>15 %iowait:0>10 %steal:0>0 %idle:100>160", "cpu",
          {"cpu": "all", "user_pct": 20, "idle_pct": 60}),
         ("; CPU [OFF]; 3; %usr; 10; 20; %nice; 0; 0; %sys; 0; 10; %iowait; 0; 0; %steal; 0; 0; %irq; 0; 10; "
@@ -93,6 +97,13 @@ def test_idle_disk_is_zero_and_a_counter_that_fell_is_unknown():
 def test_sections(line, table, wanted):
     row = tables(every(10, line))[table].iloc[0]
     assert {name: row[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_a_file_system_that_lost_a_count_has_no_sizes():
+    line = "; FILESYSTEM; /dev/sda1; f_bfree; 3145728; f_blocks; 8388608; Ifree; 60; f_files; 80;"
+    assert set(tables(every(1, line))["filesystem"]) & {"free_kb", "used_pct", "inodes_free"} == {
+        "inodes_free"
+    }
 
 
 def test_intervals_are_the_clocks_and_dates_stay_unknown():

@@ -61,6 +61,22 @@ def test_a_damaged_record_ends_the_reading(at: int, code: str, value: int, reaso
     assert note.is_unread
 
 
+_OF_2_2 = b"\x5d\x01\x14\x0a\x62" + bytes(79) + b"Linux\0" + bytes(300)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        struct.pack("<IHH", 7, 0x115A, 233),
+        _OF_2_2.replace(b"Linux", b"Minix"),
+        _OF_2_2.replace(b"\x14", b"\x20"),
+    ],
+    ids=["another length", "another system", "no day"],
+)
+def test_other_bytes_are_no_file_of_the_oldest_releases(head: bytes) -> None:
+    assert not FORMAT.recognise(head)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -69,6 +85,9 @@ def test_a_damaged_record_ends_the_reading(at: int, code: str, value: int, reaso
         (struct.pack("<HH", 0xD596, 0x2175) + bytes(300), "sa15@8: a header of 0 bytes"),
         (struct.pack("<HH", 0xD596, 0x2175), "sa15@4: the file ends inside its header"),
         (b"\x96\xd5", "sa15@0: this is no sa file"),
+        (struct.pack("<IHH", 7, 0x115A, 232) + bytes(300), "sa15@0: format 0x115a .sysstat 3.2.4 and before"),
+        (struct.pack(">IHH", 7, 0x115A, 232) + bytes(300), "sa15@0: format 0x115a .sysstat 3.2.4 and before"),
+        (_OF_2_2, "sa15@0: format 0x015d .sysstat 2.2. is not read; print it with the sar that wrote it"),
     ],
 )
 def test_other_magics_and_stumps_are_refused(data: bytes, message: str) -> None:

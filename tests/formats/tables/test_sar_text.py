@@ -267,6 +267,44 @@ def test_sensors_usb_and_batteries_keep_their_words():
     assert not read.unread
 
 
+USB = ("12:00:00     BUS  idvendor    idprod  maxpower manufact                product", "%-23s %s")
+OLD_USB = (
+    "12:00:00     BUS  idvendor    idprod  maxpower                manufact"
+    "                                         product",
+    "%23s %47s",
+)
+
+
+@pytest.mark.parametrize(("header", "form"), [USB, OLD_USB], ids=["from 12.1", "before"])
+@pytest.mark.parametrize("strip", [str, str.rstrip], ids=["padded", "stripped"])
+def test_usb_devices_without_a_name_are_read_by_their_place(header, form, strip):
+    names = [("Yubico", ""), ("", "Mass Storage"), ("", ""), ("Acme", "Hub 3")]
+    rows = [
+        strip(f"12:10:00       {bus}      1a40       801       {bus}00 {form % pair}")
+        for bus, pair in enumerate(names, 1)
+    ]
+    # the last one's power is cut off, or another number
+    rows += [
+        "12:20:00       1      1a40       801       10",
+        "12:20:00       1      1a40       801          100",
+    ]
+    read = reading("\n".join([BANNER, "", header, *rows, ""]))
+    usb = read.tables["usb"]
+    assert list(zip(usb["manufacturer"], usb["product"], strict=True)) == names
+    assert usb["max_power_ma"].tolist() == [100, 200, 300, 400]
+    assert read.unread
+
+
+def test_an_average_whose_beginning_was_written_over():
+    header = "12:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util"
+    rows = [f"{label}: sd{disk} 1.00 8.00 0.00 8.00 0.01 2.00 1.00 0.10" for label, disk in (
+        ("...rage", "a"), ("Average", "b"), ("..imum", "c"), ("...rages", "d"),
+    )]  # fmt: skip
+    read = reading("\n".join([BANNER, "", header, *rows, ""]))
+    assert read.averages["disk"]["device"].tolist() == ["sda", "sdb"]
+    assert len(read.unread) == 2
+
+
 def test_the_long_cpu_form_has_the_meaning_of_the_short_one():
     text = (
         f"{BANNER}\n\n12:00:00 CPU %usr %nice %sys %iowait %steal %irq %soft %guest %gnice %idle\n"

@@ -83,6 +83,7 @@ CASES = {
         VMSTAT,
         "procs  memory  swap  io\n\n" + "".join(f"{row[:66]}\n{row[66:]}\n" for row in VMSTAT_ROWS),
     ),
+    "vmstat in halves alone": (VMSTAT, "".join(f"{row[:66]}\n{row[66:]}\n" for row in VMSTAT_ROWS)),
 }  # fmt: skip
 IGNORED = ["line", "time", "interval_s", "since_boot", "segment", "report"]
 
@@ -102,6 +103,10 @@ def test_a_table_reads_as_the_bare_one(name: str):
     assert not dressed.unread
     solid = sum(bool(line.strip()) for line in CASES[name][1].split("\n"))
     assert sum(dressed.counts.values()) == solid, "every line is counted once"
+
+
+def test_halves_of_which_the_shares_do_not_add_up_are_no_rows_of_vmstat():
+    assert not reading("".join(f"{row[:66]}\n{row[66:-3]} 9\n" for row in VMSTAT_ROWS)).tables
 
 
 def test_times_in_front_of_rows_are_those_of_the_samples():

@@ -217,6 +217,9 @@ _HOST_WIDE = _messages(
     ("reset", r"usb (?P<usb>\d{1,3}-[\d.]{1,20}): reset \S{0,20}[sS]peed\b"),
     ("I/O error", r"(?P<dev>mmcblk\d{1,3}): (?:error -\d|timed out sending|recovery failed)"),
 )
+ACTIVE_PATHS = "active paths"
+"""A count of what is left: which event it is, the count before tells."""
+
 _DAEMONS = _messages(
     "",
     (
@@ -225,8 +228,7 @@ _DAEMONS = _messages(
     ),
     ("path down", r"multipathd checker failed path (?P<nums>\d{1,4}:\d{1,7}) in map"),
     ("path down", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is down"),
-    ("all paths down", r"multipathd (?P<dev>[\w.-]{1,128}): remaining active paths: 0\b"),
-    ("path up", r"multipathd (?P<dev>[\w.-]{1,128}): remaining active paths: \d"),
+    (ACTIVE_PATHS, r"multipathd (?P<dev>[\w.-]{1,128}): remaining active paths: (?P<paths>\d{1,4})"),
     ("path up", r"multipathd (?:(?P<nums>\d{1,4}:\d{1,7})|(?P<dev>sd\w{1,5}|nvme\w{1,12})): reinstated"),
     ("path up", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is up"),
     ("media error", _SMARTD + r"(?:unreadable \(pending\)|[Oo]ffline uncorrectable) sectors"),

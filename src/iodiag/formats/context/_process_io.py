@@ -90,7 +90,8 @@ def process_table(rows: list[Row], ends: Sequence[tuple[int, float]], source: st
         return
     is_dated = bool((clocks >= 2 * _clock.DAY_S).all())
     clocks = clocks if is_dated else _clock.unroll_midnight(clocks)
-    sums = [dict.fromkeys([name for row in rows for name in row.numbers], 0.0) for _ in ends]
+    names = dict.fromkeys(name for row in rows for name in row.numbers)
+    sums = [dict.fromkeys(names, 0.0) for _ in ends]
     for row in rows:
         for name, value in row.numbers.items():
             sums[row.sample][name] += value

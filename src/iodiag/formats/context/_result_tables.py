@@ -1,4 +1,7 @@
-"""Result tables of database clients: mysql's box, vertical (\\G) and tab-separated, psql's columns."""
+"""Result tables of database clients: mysql's box, vertical (\\G) and tab-separated, psql's columns.
+
+A loop prints one after the other: each ends before the next one's header.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def boxed(lines: Sequence[Line]) -> Records | None:
             at += 1
         elif text.startswith("|"):
             cells, taken = _logical_row(lines[at : at + _ROW_LINES], len(names))
-            if cells is None:
+            if cells is None or cells == header:
                 break
             rows.append(Record(dict(zip(names, _fold(cells, names), strict=False)), lines[at]))
             at += taken
@@ -158,7 +161,7 @@ def tabbed(lines: Sequence[Line]) -> Records | None:
     rows = []
     for line in lines[1:MAX_BLOCK_LINES]:
         cells = line.text.split("\t")
-        if len(cells) != len(names):
+        if len(cells) != len(names) or line.text == lines[0].text:
             break
         rows.append(Record(dict(zip(names, (cell.strip() for cell in cells), strict=True)), line))
     return Records(rows, len(rows) + 1, None, "batch") if len(names) > 1 and rows else None
@@ -182,7 +185,7 @@ def _aligned_rows(lines: Sequence[Line], names: Sequence[str]) -> Iterator[Recor
     is_continued = False
     for line in lines:
         cells = [cell.strip() for cell in line.text.split("|")]
-        if len(cells) < len(names):
+        if len(cells) < len(names) or [cell.lower() for cell in cells] == names:
             return
         last = "|".join(cells[len(names) - 1 :])
         cells = [*cells[: len(names) - 1], last]

@@ -3,9 +3,10 @@
 iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
 (processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
 run has nothing to compare with and is all zeros: it is left out where others follow. Of the sums above the
-processes, Actual is what the disks did, and Total what processes asked for. Where the clock goes back with
-all lines of a sample, another run begins, or the same one anew. A mail breaks rows in front of the command,
-or in it.
+processes, Actual is what the disks did, and Total what all processes asked for: where a capture has no row of
+a process, it stands for them, and where its last sample has none, that was cut off. Where the clock goes back
+with all lines of a sample, another run begins, or the same one anew. A mail breaks rows in front of the
+command, or in it.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _ROW = (
     + rf"(?:\s+\?unavailable\?|\s+{_SHARE}\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
     + rf"(?:\s+(?P<command>(?!{_SHARE}\s%)\S.*))?\s*"
 )
+_DAMAGED = _CLOCK + r"\d{1,10}\s+(?:(?:be|rt)/\d|idle)\s"
 
 
 @dataclass
@@ -63,7 +65,7 @@ class _Listing:
     number_name: str = "tid"  # where -q leaves the header out: without -P they are threads
     is_rate: bool = True
     samples: list[dict[str, tuple[float, float, float]]] = field(default_factory=list)
-    asked: list[tuple[float, float]] = field(default_factory=list)
+    totals: list[tuple[float, float]] = field(default_factory=list)
     disks: list[tuple[float, float]] = field(default_factory=list)
     ends: list[tuple[int, float]] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
@@ -93,8 +95,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             _take(listing, row, line)
         elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
-        elif is_below_row and _is_known(lines[at : at + 1]):
-            listing.unread.append(line.number)  # the rest of a command that was broken
+        elif (listing.samples and re.match(_DAMAGED, text)) or (
+            # the rest of a command that was broken
+            is_below_row and _is_known(lines[at : at + 1])
+        ):
+            listing.unread.append(line.number)
         else:
             break
         used, is_below_row = at, row is not None
@@ -103,11 +108,20 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     if not listing.samples:
         # a header above rows of another shape: that nobody read or wrote would be a number nobody printed
         return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b") if listing.unread else None
+    if len(listing.samples) > 1 and listing.processes and not listing.samples[-1] and any(listing.totals[-1]):
+        del listing.samples[-1], listing.ends[-1], listing.totals[-1]
+        del listing.disks[len(listing.samples) :]
     processes, samples = _measured(listing)
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
-    facts = [*facts_of("iotop", processes, measure, source), *_of_disks(listing, measure, source)]
+    if processes or not any(map(any, listing.totals)):
+        facts = [*facts_of("iotop", processes, measure, source)]
+    else:
+        facts = [_of_all(listing, measure, source)]
+    # under -a processes have totals, and the disks rates of the last interval
+    if listing.disks and listing.totals and listing.is_rate:
+        facts.append(_of_disks(listing, measure, source))
     tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
     return ContextBlock(
         used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout="iotop -b"
@@ -138,13 +152,11 @@ def _is_known(lines: Sequence[Line]) -> bool:
     return any(re.fullmatch(pattern, line.text[:2000]) for pattern in patterns for line in lines)
 
 
-def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact]:
+def _of_disks(listing: _Listing, measure: Measure, source: str) -> Fact:
     """What the disks moved: iotop's line Actual, beside which Total is what processes asked for."""
-    if not (listing.disks and listing.asked and listing.is_rate):
-        return  # under -a processes have totals, and the disks rates of the last interval
     values: Values = {}
     said = []
-    for whose, sums in (("disks", listing.disks), ("asked", listing.asked)):
+    for whose, sums in (("disks", listing.disks), ("asked", listing.totals)):
         last = sums[-measure.samples :]
         read, wrote = (sum(moved) / len(last) for moved in zip(*last, strict=True))
         values |= {f"{whose}_{measure.column('read')}": round(read, 2)}
@@ -152,7 +164,17 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Iterator[Fact
         said += [measure.say(read), measure.say(wrote)]
     values["samples"] = measure.samples
     text = "the disks read {} and wrote {}, for {} and {} that processes asked for".format(*said)
-    yield fact("iotop", f"{text} ({measure.basis})", values, source, [measure.first, measure.last])
+    return fact("iotop", f"{text} ({measure.basis})", values, source, [measure.first, measure.last])
+
+
+def _of_all(listing: _Listing, measure: Measure, source: str) -> Fact:
+    """What the line Total says of all processes, where no row of one is left."""
+    sums = listing.totals[-measure.samples :]
+    read, wrote = (sum(moved) / len(sums) for moved in zip(*sums, strict=True))
+    text = f"all processes read {measure.say(read)} and wrote {measure.say(wrote)} ({measure.basis})"
+    values: Values = {measure.column("read"): round(read, 2), measure.column("write"): round(wrote, 2)}
+    values["samples"] = measure.samples
+    return fact("iotop", text, values, source, [measure.first, measure.last])
 
 
 def _goes_back(listing: _Listing, found: re.Match[str] | None) -> bool:
@@ -170,13 +192,14 @@ def _is_moved(total: re.Match[str], below: Sequence[Line]) -> bool:
 
 
 def _take_sums(listing: _Listing, summary: re.Match[str], line: Line) -> None:
+    moved = _kb(summary, "read"), _kb(summary, "write")
     if summary["scope"] == "Total":
         listing.samples.append({})
-        listing.asked.append((_kb(summary, "read"), _kb(summary, "write")))
+        listing.totals.append(moved)
         seconds = _clock.parse_time(summary["clock"] or "")
         listing.ends.append((line.number, math.nan if seconds is None else seconds))
     else:
-        listing.disks.append((_kb(summary, "read"), _kb(summary, "write")))
+        listing.disks.append(moved)
 
 
 def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from iodiag.formats import clock as _clock
 from iodiag.formats.context import _kernel_devices as _devices
 from iodiag.formats.context._common import Values, fact
-from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, INVOKED, UNSTAMPED, kind_of
+from iodiag.formats.context._kernel_messages import ACTIVE_PATHS, BEGINS, DAEMONS, INVOKED, UNSTAMPED, kind_of
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import EVENTS, Fact, SampleTable
@@ -161,6 +161,7 @@ class _Boot:
     clocks: list[tuple[float, float]] = field(default_factory=list)
     second: str = ""
     last: dict[tuple[str, ...], tuple[int, _Event]] = field(default_factory=dict)
+    paths: dict[str, int] = field(default_factory=dict)
 
     def take(self, at: int, begin: str, text: str, boot_s: float) -> tuple[str, dict[str, str]] | None:
         """The kind of an event that a line says, and what it is about; None of any other line."""
@@ -171,7 +172,17 @@ class _Boot:
             return None
         self.names.learn(begin, text)
         found = kind_of(begin, text)
+        if found and found[0] == ACTIVE_PATHS:
+            return self._paths_of(**found[1])
         return found if found and not self._looks_around(at, found[0], text, boot_s) else None
+
+    def _paths_of(self, dev: str, paths: str) -> tuple[str, dict[str, str]] | None:
+        """What a count of the active paths of a map says beside the one before; alone only that none is."""
+        left = int(paths)
+        before, self.paths[dev] = self.paths.get(dev, left), left
+        if left == before and left:
+            return None
+        return "path up" if left > before else "path down" if left else "all paths down", {"dev": dev}
 
     def keep(self, event: _Event) -> None:
         """Of a second's events of one kind on one device the first are kept, and the others counted."""

@@ -38,7 +38,13 @@ _MARK = re.compile(r" \[[A-Z]{3}\]")
 _PAIR = re.compile(r"([^\s:]+):([^\s>]+)(?:>(\S+))?")
 _RESTART = re.compile(r"LINUX-RESTART(?:\s+\((\d{1,6}) CPU\))?")
 _DEBUG = re.compile(r"#.*\bust_time; (\d{9,10});")
-_EXTRA = ("rd_ticks", "wr_ticks", "dc_ticks", "tot_ticks", "major", "minor", "speed", "duplex")
+_OF_FILESYSTEM = ("f_blocks", "f_bfree", "f_bavail", "f_files", "Ifree")
+"""Sizes in bytes and numbers of files, in order: all, free, free for users, all, free."""
+
+_EXTRA = (
+    *("rd_ticks", "wr_ticks", "dc_ticks", "tot_ticks", "major", "minor", "speed", "duplex"),
+    *_OF_FILESYSTEM[:-1],
+)
 """Labels that no section of sar has."""
 
 _RAW_UNITS = {
@@ -309,6 +315,8 @@ def _rates(
                 columns[label] = (after[:, place] if is_gauge else per_second[label]) * factor
     if section.name == "disk":
         columns |= _disk(labels, change, per_second)
+    if section.name == "filesystem":
+        columns |= _filesystem(labels, after)
     return tuple(columns), np.stack(list(columns.values()), axis=1) if columns else np.empty((len(after), 0))
 
 
@@ -338,6 +346,22 @@ def _disk(labels: Sequence[str], change: Floats, per_second: dict[str, Floats]) 
     if "tot_ticks" in at and "dkB/s" not in at:
         columns["svctm"] = per_request(["tot_ticks"])  # gone from sar with 12.1.2, which brought discards
     return columns
+
+
+def _filesystem(labels: Sequence[str], counts: Floats) -> dict[str, Floats]:
+    """What sar computes from the counts of a file system, where none of them was lost."""
+    if not set(_OF_FILESYSTEM) <= set(labels):
+        return {}
+    blocks, free, available, files, inodes = (counts[:, labels.index(label)] for label in _OF_FILESYSTEM)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "MBfsfree": free / 1024**2,
+            "MBfsused": (blocks - free) / 1024**2,
+            "%fsused": (blocks - free) / blocks * 100,
+            "%ufsused": (blocks - available) / blocks * 100,
+            "Iused": files - inodes,
+            "%Iused": (files - inodes) / files * 100,
+        }
 
 
 FORMAT = FileFormat(

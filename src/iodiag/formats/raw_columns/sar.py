@@ -18,7 +18,7 @@ from iodiag.table.table import Floats, Table
 from iodiag.table.texts import Texts
 
 _SPREADS = {
-    "interrupts": Spread(re.compile(r"all|CPU(\d{1,5})"), "cpu", "interrupts_per_s"),
+    "interrupts": Spread(re.compile(r"all|(?:CPU|cpu)(\d{1,5})"), "cpu", "interrupts_per_s"),
     "interrupts per cpu": Spread(re.compile(r"i0{0,2}(\d{1,5})/s"), "interrupt", "interrupts_per_s"),
 }
 

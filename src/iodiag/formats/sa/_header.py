@@ -160,12 +160,17 @@ class _Reader:
 def read_header(name: str, data: bytes) -> SaHeader:
     """What stands before the first record of a sa file; FormatError where it is not readable."""
     # few files are as old as that: their table of layouts is read for those alone
-    from iodiag.formats.sa._old_header import candidates, read_old_header
+    from iodiag.formats.sa._old_header import candidates, read_old_header, too_old
 
     order = byte_order(data)
     magic = struct.unpack_from(order + "H", data, 2)[0] if order else 0
     if magic not in _READABLE and any(candidates(data[:64])):
         return read_old_header(name, data)
+    if order is None and (old := too_old(data[:128])):
+        raise FormatError(
+            f"{name}@0: format {old} is not read; print it with the sar that wrote it (`sar -A -f FILE`) and "
+            "give that text"
+        )
     if order is None:
         raise FormatError(f"{name}@0: this is no sa file of sysstat")
     reader = _Reader(name, data, order)

@@ -73,6 +73,19 @@ def candidates(head: bytes) -> Iterator[tuple[int, int, Order]]:
                 yield at, magic, order
 
 
+def too_old(head: bytes) -> str:
+    """The format and the releases of a file from before those that are read; "" of any other.
+
+    That of 2.2 has no length of a record behind its magic: its date and the system's name tell it.
+    """
+    orders: tuple[Order, Order] = ("<", ">")
+    if any(head[4:8] == struct.pack(order + "HH", 0x115A, 232) for order in orders):
+        return "0x115a (sysstat 3.2.4 and before)"
+    is_date = len(head) > 3 and 1 <= head[2] <= 31 and head[3] <= 11
+    is_of_2 = head[:2] == b"\x5d\x01" and is_date and head[84:90] == b"Linux\0"
+    return "0x015d (sysstat 2.2)" if is_of_2 else ""
+
+
 def _layout(kind: str, magic: int) -> Layout:
     found = layout(kind, magic)
     assert found is not None, (kind, magic)

@@ -70,9 +70,9 @@ def _recognise(head: bytes) -> bool:
     if byte_order(head) is not None or b"\0" not in head[:64]:
         return byte_order(head) is not None
     # files before 8.1.1 bear no mark; texts hold no zero byte
-    from iodiag.formats.sa._old_header import candidates
+    from iodiag.formats.sa._old_header import candidates, too_old
 
-    return any(candidates(head[:64]))
+    return any(candidates(head[:64])) or bool(too_old(head))
 
 
 FORMAT = FileFormat(
@@ -87,7 +87,7 @@ FORMAT = FileFormat(
         "3.3.2 to 12.7 (magics 0x215a to 0x2175) and RHEL 6.5 to 6.10 (0x1170), any word size and byte order"
     ),
     not_read=(
-        "files of sysstat 3.2 and before (0x115a, 0x015d), whose records bear no date; interrupts per CPU of "
+        "files of sysstat 3.2 and before (0x115a, 0x015d), which are told by name; interrupts per CPU of "
         "files before 8.1.3"
     ),
 )

@@ -88,8 +88,9 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     for rows in all_rows:
         last = int(rows.lines[-1])
         cells = found.text.words(last)
-        # a whole one may end with nan or a dash
+        # a whole one may end with nan or a dash, or with names that are blank
         is_short = len(cells) < len(rows.layout.columns) or is_figure(cells[-1])
+        is_short &= not rows.layout.columns[-1].is_label
         if last == last_line(found) and np.isnan(rows.numbers[-1, -1]) and len(cells) > 1 and is_short:
             remark = "this line is cut off: it is read as far as it goes"
             yield ParseNote(found.name, int(numbers[last]), remark, found.text.line(last)[:200])

@@ -89,6 +89,7 @@ _HARD_BREAK = "=0A="
 _LONGEST_JOINED = 1000
 _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
+_LINES_FIRST = 8  # of a text that begins with rows
 _MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _COLOURED = 1 << 22  # bytes whose colours are taken off together
@@ -271,7 +272,7 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
 
 
 def _telling(text: Text) -> list[Piece]:
-    """The lines that may show how a text is dressed: no plain rows but those next to another line.
+    """The lines that may show how a text is dressed: of plain rows the first and those next to another line.
 
     A plain row is a clock, a name, or none, and numbers; of other lines alike, but for their digits, a few
     are enough.
@@ -279,7 +280,7 @@ def _telling(text: Text) -> list[Piece]:
     counts = text.word_counts
     is_row = (counts.leading <= _MOST_IN_FRONT) & (counts.words >= 2 * counts.leading)
     seen: dict[bytes, int] = {}
-    is_kept = np.zeros(len(text), dtype=np.bool_)
+    is_kept = np.arange(len(text)) < _LINES_FIRST
     others = np.flatnonzero(~is_row)
     edges = text.starts[others].tolist(), text.ends[others].tolist()
     for index, start, end in zip(others.tolist(), *edges, strict=True):

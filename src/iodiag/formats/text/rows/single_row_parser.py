@@ -25,6 +25,9 @@ _KERNEL_NAME = re.compile(
     r"(?:sd|hd|vd|xvd)[a-z]{1,4}\d*|nvme\d+(?:c\d+)?n\d+(?:p\d+)?|dm-\d+|md[\d_]\w*|(?:loop|sr|scd|st|fd|zram|ram|nbd|drbd"
     r"|bcache|pmem|rbd|ubd|mmcblk|zd|emcpower|dasd|vx|sg|mtdblock)[\w!/]*\d\w*|dev\d+-\d+|(?:cciss|rd|ida)[/!]\S+"
 )
+_OVERWRITTEN = re.compile(r"\.{1,3}(?:(?:v?e)?r)?age:")
+"""The end of Average: where ^C or a prompt stood on the line; no Minimum ends so."""
+
 _WORN = "*`'\"|"  # what a marked or quoted name wears
 _BEHIND = _WORN + "_,.;:!"  # and what may stand right behind the last number of a row
 
@@ -124,6 +127,8 @@ def _leads(header: Header, words: list[str]) -> Iterator[tuple[int, float, str]]
     is_labelled = len(words) > size and words[0][-1] in ":："
     if not header.lead_tokens and len(words) >= size and not is_labelled:
         yield 0, math.nan, ""
+    if _OVERWRITTEN.fullmatch(words[0]) and len(words) > 1:
+        yield 1, math.nan, words[0].strip(".:")
     if words[0][0].isdigit() or not words[0][0].isalpha():
         return
     # 10.3.1 prints Summary without its colon, and a colon of an unknown encoding is none
@@ -218,9 +223,12 @@ def _worded(layout: Layout, rest: list[str], line: str, header_line: str) -> One
         cells = cells[1:]
     wanted = len(layout.columns) + (layout.key is not None and layout.key_at == "last")
     extra = len(cells) - wanted
-    if extra < 0 or len(rest) < 2:
+    has_two = places[-2:] == [len(layout.columns) - 2, len(layout.columns) - 1]
+    if has_two and (names := _names_in_place(line, header_line, cells[wanted - 2 :])):
+        cells = [*cells[: wanted - 2], *names]
+    elif extra < 0 or len(rest) < 2:
         return None
-    if extra and places[-2:] == [len(layout.columns) - 2, len(layout.columns) - 1]:
+    elif extra and has_two:
         product = _last_cell(line, header_line)
         begin = len(cells) - len(product.split())
         if not product or begin < wanted - 1:
@@ -235,6 +243,26 @@ def _worded(layout: Layout, rest: list[str], line: str, header_line: str) -> One
     numeric = [cell if place not in places else "nan" for place, cell in enumerate(cells)]
     values = _values(layout, numeric)
     return OneRow(key, values, tuple(cells), labels) if values is not None else None
+
+
+def _names_in_place(line: str, header_line: str, words: Sequence[str]) -> tuple[str, str] | None:
+    """The last two cells of words where one or both are blank: the columns of the header tell which.
+
+    The number in front of them has to end where its own word does, or it may have been cut off.
+    """
+    spans = [found.span() for found in re.finditer(r"\S+", header_line)][-3:]
+    if len(spans) < 3:
+        return None
+    (_, number), (left, right), (begin, end) = spans
+    is_whole = line[number - 1 : number].isdigit() and not line[number : number + 1].strip()
+    text = line[number:].strip()
+    if not is_whole or text.split() != list(words) or "  " in text:
+        return None
+    at = number + len(line[number:]) - len(line[number:].lstrip())
+    stop = at + len(text)
+    if not text or (stop < begin and (at == left or stop == right)):
+        return text, ""
+    return ("", text) if at == begin or (at > right and stop == end) else None
 
 
 def _last_cell(line: str, header_line: str) -> str:
