@@ -155,6 +155,8 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
         if layout.key is not None:
             key, cells = (part[-1], part[:-1]) if layout.key_at == "last" else (part[0], part[1:])
             key = bare_name(key)
+            if before and is_figure(key):
+                continue  # the header has lost a word: this is the first value, its item stands before it
         values = _values(layout, cells)
         if values is not None and (layout.key is None or is_item(layout, key)):
             return OneRow(key, values, tuple(cells), clock=stamp)
@@ -218,11 +220,14 @@ def _worded(layout: Layout, rest: list[str], line: str, header_line: str) -> One
         cells = cells[1:]
     wanted = len(layout.columns) + (layout.key is not None and layout.key_at == "last")
     extra = len(cells) - wanted
+    has_two = places[-2:] == [len(layout.columns) - 2, len(layout.columns) - 1]
+    product = _last_cell(line, header_line) if has_two else ""
+    begin = len(cells) - len(product.split())
+    if product and begin == wanted - 2 and _begins_below(line, product, header_line):
+        cells, extra = [*cells[:begin], "", product], 0  # the word before it is empty
     if extra < 0 or len(rest) < 2:
         return None
-    if extra and places[-2:] == [len(layout.columns) - 2, len(layout.columns) - 1]:
-        product = _last_cell(line, header_line)
-        begin = len(cells) - len(product.split())
+    if extra and has_two:
         if not product or begin < wanted - 1:
             return None
         cells = [*cells[: wanted - 2], " ".join(cells[wanted - 2 : begin]), product]
@@ -246,3 +251,8 @@ def _last_cell(line: str, header_line: str) -> str:
     if begin < 1 or begin >= len(line) or not line[begin - 1].isspace():
         return ""
     return line[begin:].strip()
+
+
+def _begins_below(line: str, cell: str, header_line: str) -> bool:
+    """Whether a line's last cell begins where the header's last word does."""
+    return line.rstrip().rfind(cell) == header_line.rfind(header_line.split()[-1])
