@@ -41,6 +41,14 @@ _COLUMNS = {"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "%CPU": "cp
 """The columns of the table of processes by the words of a header."""
 
 _WORDS = ("USER", "policy", "Command")
+_ALL_WORDS = """
+UID USER PID TGID TID %usr %user %system %guest %wait %CPU CPU minflt/s majflt/s VSZ RSS %MEM StkSize StkRef
+kB_rd/s kB_wr/s kB_ccwr/s iodelay cswch/s nvcswch/s threads fd-nr prio policy usr-ms system-ms guest-ms
+wait-ms minflt-nr majflt-nr Command
+"""
+_KNOWN = frozenset(_ALL_WORDS.split())
+_ONE_MORE = r"-?\d[\d.,]*\s+\S"
+"""How a command begins that has a number in front of it: the header names one column too few."""
 _NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
 
@@ -54,6 +62,11 @@ class _Header(NamedTuple):
     def has_io(self) -> bool:
         return "kB_rd/s" in self.places and "kB_wr/s" in self.places
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its words are pidstat's."""
+        return self.places.keys() <= _KNOWN
+
 
 @dataclass
 class _Listing:
@@ -61,7 +74,8 @@ class _Listing:
 
     `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
     `shown` the clocks as they are printed: that of a header is when its sample began. `copied` are the tables
-    that have rows which stand twice.
+    that have rows which stand twice, `refused` those that have rows of more cells than there are names,
+    `unsummed` the samples of which not all is known. `unread` are the lines that were not understood.
     """
 
     samples: dict[str, Process] = field(default_factory=dict)
@@ -73,6 +87,9 @@ class _Listing:
     shown: list[str] = field(default_factory=list)
     known: set[tuple[int, str, str, frozenset[str]]] = field(default_factory=set)
     copied: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
+    unsummed: set[int] = field(default_factory=set)
+    unread: list[int] = field(default_factory=list)
 
     def take_clock(self, clock: str, line: Line, *, is_header: bool) -> None:
         """The clock of a row ends its sample; that of a header the one before, which may have no row."""
@@ -95,7 +112,8 @@ class _Listing:
     @property
     def reports(self) -> int:
         """The number of samples: tables, also those without a row, or clocks below one header."""
-        return max(1, self.tables - len(self.copied), len(self.clocks))
+        unread = self.refused - {table for table, _ in self.clocks}
+        return max(1, self.tables - len(self.copied | unread), len(self.clocks))
 
     @property
     def interval_s(self) -> float:
@@ -124,6 +142,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for at, line in solid(lines):
         found, clock, is_average = _header(line.text)
         if found is not None:
+            listing.unread += [] if found.is_whole else [line.number]
             header, has_io = found, has_io or found.has_io
             listing.tables += found.has_io and not is_average
             if clock and not is_average:
@@ -140,8 +159,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         listing.reports, _basis(listing), lines[0], lines[used - 1], interval_s=listing.interval_s
     )
     facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
-    tables = tuple(process_table(listing.rows, listing.ends, source))
-    return ContextBlock(used, facts=facts, tables=tables, layout="pidstat -d" if has_io else "pidstat")
+    tables = tuple(process_table(listing.rows, listing.ends, source, listing.unsummed))
+    layout = "pidstat -d" if has_io else "pidstat"
+    return ContextBlock(used, facts=facts, tables=tables, unread=tuple(listing.unread), layout=layout)
 
 
 def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -219,15 +239,22 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     is_average = not match["lead"][0].isdigit()
     if pid == "-":
         return True  # a thread's row
+    if has_more := re.match(_ONE_MORE, cells[header.width]) is not None:
+        listing.unread.append(line.number)
+        listing.refused.add(listing.tables)
     name = program(cells[header.width])
     if not is_average:
         listing.take_clock(match["lead"], line, is_header=False)
+        if has_more or not header.is_whole:
+            listing.unsummed.add(len(listing.ends) - 1)
+        if has_more:
+            return True
         named = ((_COLUMNS[word], at) for word, at in header.places.items() if word in _COLUMNS)
         each = ((column, size_kb(cells[at].rstrip("%"), "K")) for column, at in named)
         numbers = {column: value for column, value in each if value is not None}
         if not listing.takes(Row(line.number, len(listing.ends) - 1, pid, name, numbers)):
             return True
-    if not header.has_io:
+    if has_more or not header.has_io:
         return True
     target = listing.averages if is_average else listing.samples
     process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
