@@ -135,6 +135,7 @@ write: ops/s kB/s kB/op retrans avg RTT (ms) avg exe (ms)
         ("rpc bklog", "rpcbklog"),
         ("kB/op retrans", "kB/op retras"),
         (" mounted on", " mouted on"),
+        (" on /m", "  /m"),
         ("nas7:/v/a", "nas7/v/a"),
     ],
 )

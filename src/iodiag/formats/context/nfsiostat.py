@@ -65,7 +65,7 @@ _DETAIL = (
 _WORD = r"(?:ops?/s|rpc|bklog|kB/s|kB/op|retrans|RTT)"
 _DAMAGED = (
     rf".{{0,200}}{_WORD}.{{0,200}}{_WORD}.{{0,200}}"
-    r"|.{0,200}\bmounted on /\S{0,200}\s*|\s*\S{1,200}:/\S{0,200}(?:\s\S{1,100}){1,3}:\s*"
+    r"|.{0,200}\bmounted on /\S{0,200}\s*|\s*\S{1,200}:/\S{0,200}(?:\s{1,3}\S{1,100}){1,3}:\s*"
 )
 """What is left of a header, or of the line of a mount."""
 
