@@ -156,6 +156,12 @@ def test_a_header_of_nfsiostat_without_a_row_is_told() -> None:
     assert told(capture) == [6]
 
 
+def test_a_line_of_a_mount_without_numbers_below_it_is_told() -> None:
+    name, rest = MOUNTS.format("a", 8, WAYS).split("\n", 1)
+    capture = read(f"{rest}{name}\n{name}\n{rest}")
+    assert told(capture) == [10]
+
+
 COUNTERS = (
     "disk- ---reads--- ---writes--- ---IO---\n total merged sectors ms total merged sectors ms cur sec\n"
 )

@@ -163,6 +163,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
             is_lost = True  # perhaps a mount's: from here on their order tells where a report begins
         at += 1
         used = at if text.strip() else used
+    unread += [row.line.number for row in rows[:-1] if not row.numbers]  # lines of mounts alone
     rows = [row for row in rows if row.numbers]
     if not rows:
         return None
