@@ -127,3 +127,20 @@ def test_a_lost_group_makes_no_disk():
     assert [note.reason for note in capture.notes] == [
         "columns that iodiag does not know are left out: io/sda util"
     ]
+
+
+def test_a_disk_whose_name_is_damaged_above_one_group_is_no_disk():
+    capture = read(TEXT.replace('"io/sda"', '"io/sd"') + "".join(map(ROW.format, CLOCKS)))
+    assert set(capture.tables["disk"]["device"]) == {"sda"}
+    assert "reads_per_s" not in capture.tables["disk"]
+    assert [note.reason for note in capture.notes] == [
+        "columns that iodiag does not know are left out: io/sd read, io/sd writ"
+    ]
+    assert "disk" not in read(TEXT.replace('"io/sda",,"sda"', '"io/sd",,"sa"') + ROW.format(CLOCKS[0])).tables
+
+
+def test_disks_may_have_no_use_and_a_sum_no_disk():
+    groups = GROUPS.replace('"sda","procs"', '"sdb","procs"').replace("/sda", "/total")
+    capture = read(HEAD.format(command="dstat -d 5") + "\n" + groups + NAMES + ROW.format(CLOCKS[0]))
+    assert capture.tables["disk"]["device"].tolist() == ["sdb"]
+    assert not capture.notes

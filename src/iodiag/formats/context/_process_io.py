@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -78,10 +78,13 @@ class Row(NamedTuple):
     numbers: dict[str, float]
 
 
-def process_table(rows: list[Row], ends: Sequence[tuple[int, float]], source: str) -> Iterator[SampleTable]:
+def process_table(
+    rows: list[Row], ends: Sequence[tuple[int, float]], source: str, unsummed: Collection[int] = ()
+) -> Iterator[SampleTable]:
     """The samples of processes as a table; none where they have no clock.
 
-    Each has a row of the sums over all processes (pid `all`), where none of them did anything, too.
+    Each has a row of the sums over all processes (pid `all`), where none of them did anything, too, but not
+    the `unsummed`, of which not all is known.
     `ends` are the lines where the samples begin, and when each ends: in seconds since 1970, or of a day whose
     date the tool does not print.
     """
@@ -95,7 +98,7 @@ def process_table(rows: list[Row], ends: Sequence[tuple[int, float]], source: st
     for row in rows:
         for name, value in row.numbers.items():
             sums[row.sample][name] += value
-    rows = [*rows, *(Row(line, at, "all", "", sums[at]) for at, (line, _) in enumerate(ends))]
+    rows += [Row(line, at, "all", "", sums[at]) for at, (line, _) in enumerate(ends) if at not in unsummed]
     of_sample = np.array([row.sample for row in rows], dtype=np.int64)
     shown = clocks[of_sample]
     times = Times.of(shown if is_dated else np.full(len(rows), np.nan), is_moment=is_dated)

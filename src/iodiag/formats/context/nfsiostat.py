@@ -62,6 +62,14 @@ _DETAIL = (
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
     r"|\s*[.…]{1,20}\s*"
 )
+_WORD = r"(?:ops?/s|rpc|bklog|kB/s|kB/op|retrans|RTT)"
+_DAMAGED = (
+    rf".{{0,200}}{_WORD}.{{0,200}}{_WORD}.{{0,200}}"
+    r"|.{0,200}\bmounted on /\S{0,200}\s*|\s*\S{1,200}:/\S{0,200}(?:\s{1,3}\S{1,100}){1,3}:\s*"
+)
+"""What is left of a header, or of the line of a mount."""
+
+_MOST_BLANK = 3
 _KEPT = ("read", "write")
 _UNNAMED = "(unnamed)"
 _RATES = ("ops_per_s", "reads_per_s", "writes_per_s")
@@ -112,18 +120,18 @@ def _with_breaks(text: str) -> str:
 
 
 def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    rows: list[_Row] = []
-    unread: list[int] = []
+    rows, unread = list[_Row](), list[int]()
     seconds, report, used, at = np.nan, 0, 0, 0
-    seen: set[str] = set()
-    is_headless = False
+    order, seen = dict[str, int](), set[int]()
+    is_headless = is_lost = False
     while at < min(len(lines), MAX_BLOCK_LINES):
         text = lines[at].text
         mount = re.fullmatch(_MOUNT, text) if len(text) < 1500 else None
         if mount and ":" in mount["export"]:
-            if mount["mount"] in seen:
+            place = order.setdefault(mount["mount"], len(order))
+            if place in seen or (is_lost and place < max(seen, default=0)):
                 report, seen = report + 1, set()
-            seen.add(mount["mount"])
+            seen.add(place)
             is_headless = False
             rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
         elif (clock := _clock.parse_line(text)) is not None:
@@ -141,27 +149,31 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 if is_headless:
                     unread += [line.number for line in lines[at : at + size + taken]]
                 elif named:
-                    if is_again:
-                        rows.append(_Row(lines[at], "", _UNNAMED, report, seconds))
+                    rows += [_Row(lines[at], "", _UNNAMED, report, seconds)] if is_again else []
                     rows[-1].take(named, lines[at + size])
                     rows[-1].places |= {n: v[2] for n, v in zip(names, values, strict=True) if n in _RATES}
-            elif taken:
-                unread += [line.number for line in lines[at + size : at + size + taken]]
-            else:
-                at += size
-                continue
+            elif taken or _goes_on(lines, at + size):
+                first = at + size if taken else at
+                unread += [line.number for line in lines[first : at + size + taken]]
             at += size + taken - 1
         elif text.strip() and not re.fullmatch(_DETAIL, text):
-            if not (rows and re.fullmatch(r"[\d.()%\s]+", text[:400])):
+            if not (rows and re.fullmatch(rf"[\d.()%\s]+|{_DAMAGED}", text[:400])):
                 break
-            unread.append(lines[at].number)  # values whose header is lost
+            unread.append(lines[at].number)  # values whose header is lost, or a damaged line
+            is_lost = True  # perhaps a mount's: from here on their order tells where a report begins
         at += 1
         used = at if text.strip() else used
+    unread += [row.line.number for row in rows[:-1] if not row.numbers]  # lines of mounts alone
     rows = [row for row in rows if row.numbers]
     if not rows:
         return None
     table = SampleTable("nfs_mounts", _table(rows, source))
     return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
+
+
+def _goes_on(lines: Sequence[Line], at: int) -> bool:
+    """Whether the input goes on at a line; what is cut off at its end was not passed over."""
+    return any(line.text.strip() for line in lines[at : at + _MOST_BLANK])
 
 
 def _heading(lines: Sequence[Line], at: int) -> tuple[list[str], int] | None:

@@ -44,6 +44,14 @@ _COLUMNS = {"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "%CPU": "cp
 
 _CPU = ("%CPU", "%system")
 _WORDS = ("USER", "policy", "Command")
+_ALL_WORDS = """
+UID USER PID TGID TID %usr %user %system %guest %wait %CPU CPU minflt/s majflt/s VSZ RSS %MEM StkSize StkRef
+kB_rd/s kB_wr/s kB_ccwr/s iodelay cswch/s nvcswch/s threads fd-nr prio policy usr-ms system-ms guest-ms
+wait-ms minflt-nr majflt-nr Command
+"""
+_KNOWN = frozenset(_ALL_WORDS.split())
+_ONE_MORE = r"-?\d[\d.,]*\s+\S"
+"""How a command begins that has a number in front of it: the header names one column too few."""
 _NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
 
@@ -56,6 +64,11 @@ class _Header(NamedTuple):
     @property
     def has_io(self) -> bool:
         return "kB_rd/s" in self.places and "kB_wr/s" in self.places
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its words are pidstat's."""
+        return self.places.keys() <= _KNOWN
 
 
 class _CpuTime(NamedTuple):
@@ -72,7 +85,9 @@ class _Listing:
 
     `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
     `shown` the clocks as they are printed: that of a header is when its sample began. `copied` are the tables
-    that have rows which stand twice. `cpu` is the CPU time of each process in all samples, and on average.
+    that have rows which stand twice, `refused` those that have rows of more cells than there are names,
+    `unsummed` the samples of which not all is known. `unread` are the lines that were not understood. `cpu` is
+    the CPU time of each process in all samples, and on average.
     """
 
     samples: dict[str, Process] = field(default_factory=dict)
@@ -85,6 +100,9 @@ class _Listing:
     cpu: dict[bool, dict[tuple[str, str], _CpuTime]] = field(default_factory=lambda: {False: {}, True: {}})
     known: set[tuple[int, str, str, frozenset[str]]] = field(default_factory=set)
     copied: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
+    unsummed: set[int] = field(default_factory=set)
+    unread: list[int] = field(default_factory=list)
 
     def take_clock(self, clock: str, line: Line, *, is_header: bool) -> None:
         """The clock of a row ends its sample; that of a header the one before, which may have no row."""
@@ -107,7 +125,8 @@ class _Listing:
     @property
     def reports(self) -> int:
         """The number of samples: tables, also those without a row, or clocks below one header."""
-        return max(1, self.tables - len(self.copied), len(self.clocks))
+        unread = self.refused - {table for table, _ in self.clocks}
+        return max(1, self.tables - len(self.copied | unread), len(self.clocks))
 
     @property
     def interval_s(self) -> float:
@@ -136,6 +155,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for at, line in solid(lines):
         found, clock, is_average = _header(line.text)
         if found is not None:
+            listing.unread += [] if found.is_whole else [line.number]
             header, has_io = found, has_io or found.has_io
             listing.tables += found.has_io and not is_average
             if clock and not is_average:
@@ -152,8 +172,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         listing.reports, _basis(listing), lines[0], lines[used - 1], interval_s=listing.interval_s
     )
     facts = (*(facts_of("pidstat", processes, measure, source) if has_io else ()), *_of_cpu(listing, source))
-    tables = tuple(process_table(listing.rows, listing.ends, source))
-    return ContextBlock(used, facts=facts, tables=tables, layout="pidstat -d" if has_io else "pidstat")
+    tables = tuple(process_table(listing.rows, listing.ends, source, listing.unsummed))
+    layout = "pidstat -d" if has_io else "pidstat"
+    return ContextBlock(used, facts=facts, tables=tables, unread=tuple(listing.unread), layout=layout)
 
 
 def _of_cpu(listing: _Listing, source: str) -> Iterator[Fact]:
@@ -248,14 +269,23 @@ def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     is_average = not match["lead"][0].isdigit()
     if pid == "-":
         return True  # a thread's row
+    if has_more := re.match(_ONE_MORE, cells[header.width]) is not None:
+        listing.unread.append(line.number)
+        listing.refused.add(listing.tables)
     name = program(cells[header.width])
     if not is_average:
         listing.take_clock(match["lead"], line, is_header=False)
+        if has_more or not header.is_whole:
+            listing.unsummed.add(len(listing.ends) - 1)
+        if has_more:
+            return True
         named = ((_COLUMNS[word], at) for word, at in header.places.items() if word in _COLUMNS)
         each = ((column, size_kb(cells[at].rstrip("%"), "K")) for column, at in named)
         numbers = {column: value for column, value in each if value is not None}
         if not listing.takes(Row(line.number, len(listing.ends) - 1, pid, name, numbers)):
             return True
+    if has_more:
+        return True
     if header.places.keys() >= {*_CPU}:
         all_of_it, in_kernel = (size_kb(cells[header.places[word]].rstrip("%"), "K") or 0.0 for word in _CPU)
         so_far = _CpuTime(line) if is_average else listing.cpu[False].get((pid, name), _CpuTime(line))

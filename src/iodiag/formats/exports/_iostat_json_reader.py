@@ -47,6 +47,10 @@ _MOST_LAYOUTS = 100
 _ABSURD = 1e100  # no counter comes near; keeps products finite
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _IN_ROWS = frozenset(("avg-cpu", "disk", "cpu-load"))
+_OF_OTHER_REPORT = "an item comes twice in this report: the beginning of the next is lost; left out"
+_AGAIN = "\n"
+"""Stands among the items of a report of which one came twice; no item is called so."""
+
 _TABLES = {"avg-cpu": "cpu", "cpu-load": "cpu"}
 _ROWS_BY_KEYS: dict[str, Callable[[str], LayoutColumn | None]] = {
     "cifs_mounts": cifsiostat.column_of,
@@ -115,7 +119,11 @@ class _Group:
 
 @dataclass
 class _Run:
-    """One host object: what one run of a tool printed. `groups` are its rows by their keys."""
+    """One host object: what one run of a tool printed. `groups` are its rows by their keys.
+
+    `listed` are the items of the last report by kind of row, `again` the places of rows left out, as they are
+    of a report whose beginning is lost.
+    """
 
     index: int
     at: int
@@ -125,6 +133,23 @@ class _Run:
     facts: dict[str, str] = field(default_factory=dict)
     reports: list[_Report] = field(default_factory=list)
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
+    listed: dict[str, set[str]] = field(default_factory=dict)
+    again: list[int] = field(default_factory=list)
+
+    def is_again(self, kind: str, item: str, at: int) -> bool:
+        """Whether a row is of a report behind the last one that begins: its item, or one above, came twice.
+
+        Behind the devices of a group (its name has a blank in front) those of another may be the same.
+        """
+        listed = self.listed.setdefault(kind, set())
+        if item in listed or _AGAIN in listed:
+            listed.add(_AGAIN)
+            self.again.append(at)
+            return True
+        if item.startswith(" "):
+            listed.clear()
+        listed.add(item)
+        return False
 
     @property
     def is_mpstat(self) -> bool:
@@ -193,6 +218,8 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
         elif event.members:
             marks.append((CLASS["unread"], event.start, last))
     mark_lines(classes, reasons, starts, marks)
+    again = np.array([at for run in runs for at in run.again], dtype=np.int64)
+    reasons |= dict.fromkeys((np.searchsorted(starts, again, "right") - 1).tolist(), _OF_OTHER_REPORT)
     return runs
 
 
@@ -223,6 +250,7 @@ def _take(run: _Run, event: Event) -> int:
     name = event.path[-1] if event.path else ""
     if name == "statistics" and not (event.members and _ROW_KEYS & event.members.keys()):
         run.reports.append(_Report(event.start))
+        run.listed.clear()
     elif event.kind == "scalar" and name in _HOST_KEYS:
         run.facts[name] = str(event.value)
         return CLASS["banner"]
@@ -231,10 +259,13 @@ def _take(run: _Run, event: Event) -> int:
         return CLASS["clock"]
     elif event.members and run.reports and (kind := _kind(name, event.members)):
         keys = (kind, *event.members)
+        name_key = _name_key(kind, event.members)
+        if run.is_again(kind, str(event.members.get(name_key) or ""), event.start):
+            return CLASS["unread"]
         if keys not in run.groups and len(run.groups) == _MOST_LAYOUTS:
             return CLASS["unread"]
         if keys not in run.groups:
-            run.groups[keys] = _Group(name_key=_name_key(kind, event.members))
+            run.groups[keys] = _Group(name_key=name_key)
         run.groups[keys].add(len(run.reports) - 1, event.start, event.members)
         return CLASS["row"]
     elif event.members and not _LEFT_OUT & set(event.path):

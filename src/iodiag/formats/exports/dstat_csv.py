@@ -70,6 +70,7 @@ _DISK = {
     ("io", "read"): ("reads_per_s", 1.0),
     ("io", "writ"): ("writes_per_s", 1.0),
 }
+_USE = "util_pct"
 
 
 class _Meaning(NamedTuple):
@@ -120,7 +121,7 @@ def _meaning(group: str, name: str) -> _Meaning | None:
         table = ("io", "") if device == "total" else ("disk", device)
         return _Meaning(*table, column, factor)
     is_disk = name == "util" and group and kind not in ("dsk", "io")
-    return _Meaning("disk", group, "util_pct", 1.0) if is_disk else None
+    return _Meaning("disk", group, _USE, 1.0) if is_disk else None
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -199,7 +200,9 @@ def _take_row(run: _Run, cells: list[str], number: int, reasons: dict[int, str])
             groups[place] = groups[place] or groups[place - 1]
         run.groups, run.names = groups, names
         found = {place: _meaning(*pair) for place, pair in enumerate(zip(groups, names, strict=True))}
-        run.meanings = {place: meaning for place, meaning in found.items() if meaning is not None}
+        meanings = {place: meaning for place, meaning in found.items() if meaning is not None}
+        odd = _odd_disks(meanings)
+        run.meanings = {at: own for at, own in meanings.items() if own.item not in odd}
         return "header"
     if len(cells) != len(run.names):
         reasons[number] = "not as many values as dstat's header has names"
@@ -210,6 +213,24 @@ def _take_row(run: _Run, cells: list[str], number: int, reasons: dict[int, str])
         run.lines.append(number + 1)
         return "row"
     return "unread"
+
+
+def _odd_disks(meanings: Mapping[int, _Meaning]) -> set[str]:
+    """The disks of which not as much is printed as of others: one name is damaged, as dstat has one list.
+
+    Of those of which as much is printed, but not the same, one that has a use (util) is named twice alike;
+    where several have, or none, nothing tells. Not all disks have a use.
+    """
+    columns: dict[str, set[str]] = {}
+    for meaning in meanings.values():
+        if meaning.family == "disk":
+            columns.setdefault(meaning.item, set()).add(meaning.column)
+    counted = {disk: own - {_USE} for disk, own in columns.items()}
+    most = max(counted.values(), key=len, default=set())
+    if all(own <= most for own in counted.values()):
+        return {disk for disk, own in counted.items() if own < most}
+    used = [disk for disk, own in columns.items() if _USE in own and own != {_USE}]
+    return columns.keys() - (used if len(used) == 1 else ())
 
 
 def _number(cell: str) -> float | None:

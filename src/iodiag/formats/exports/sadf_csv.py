@@ -272,8 +272,8 @@ class _Plan:
 def _plan_of(words: Sequence[str]) -> _Plan | None:
     """The plan of one section's words, wherever sadf put the item and the labels among them."""
     section = find_section(["all" if word == _MATRIX else word for word in words])
-    if section is None:
-        return None
+    if section is None or len(set(words)) < len(words):
+        return None  # nothing tells which of two columns a name that stands twice is of
     columns = {**section.key_tokens, **section.label_tokens}
     words_at = {columns[word]: place for place, word in enumerate(words) if word in columns}
     values_at = tuple(place for place, word in enumerate(words) if word not in columns)

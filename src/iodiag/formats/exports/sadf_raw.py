@@ -59,6 +59,7 @@ _TICKS = ("rd_ticks", "wr_ticks", "dc_ticks")
 
 _WORD_LABELS = frozenset(word for s in SECTIONS for word in (*s.key_tokens, *s.label_tokens))
 _MOST_LAYOUTS = 1000
+_FEWEST_SEPARATORS = 3
 
 
 @dataclass
@@ -109,6 +110,8 @@ def read(source: Source) -> Iterator[Item]:
             state.refuse(number_, "this line ends within a counter: all others end with a semicolon")
         elif match:
             _take(state, number_, match[1], match[2])
+        elif text.count(";") >= _FEWEST_SEPARATORS or len(_PAIR.findall(text)) >= _FEWEST_SEPARATORS:
+            state.refuse(number_, "a row whose time is damaged")
     _refuse_cut_rows(state)
     for rows in state.rows.values():
         _refuse_damaged_rows(state, rows)

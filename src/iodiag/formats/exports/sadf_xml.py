@@ -39,12 +39,16 @@ _END = re.compile(rb"</sysstat\s*>")
 _DEEPEST = 64
 _CHUNK = 1 << 20
 _NO_VALUES = ("per", "unit")
+_STRAY = "what stands here is no whole element of a sample: a tag is damaged, or lines changed places"
 _NESTED = ("io", "memory", "hugepages")
 """Elements whose values stand in elements inside them."""
 
 
 class _Reader:
-    """One document on its way through the parser; places are 1-based lines of the input."""
+    """One document on its way through the parser; places are 1-based lines of the input.
+
+    `stray` are the lines of what sadf prints nowhere: words between elements, a row outside a sample.
+    """
 
     def __init__(self, samples: Gathered, lines_before: int, classes: Classes) -> None:
         self._samples = samples
@@ -54,6 +58,7 @@ class _Reader:
         self._nested: dict[str, Value] | None = None
         self._nested_line = 0
         self._text: list[str] = []
+        self.stray: set[int] = set()
         self._parser = expat.ParserCreate("UTF-8", " ")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -85,12 +90,21 @@ class _Reader:
         name = full_name.rpartition(" ")[2]
         if len(self._path) == _DEEPEST:
             raise FormatError(f"line {self._line}: elements nest deeper than sadf's ever do; not read")
+        self._take_stray()
         self._path.append(name)
-        self._text.clear()
         members: Mapping[str, Value] = {
             key.rpartition(" ")[2]: value for key, value in attributes.items() if key not in _NO_VALUES
         }
         self._mark(self._take(name, members))
+
+    def _take_stray(self) -> None:
+        """Note words that stand where sadf prints none; a text's last line is that of the tag behind it."""
+        text = "".join(self._text).rstrip(" \t")
+        self._text.clear()
+        if "statistics" in self._path and text.strip():
+            below = len(text) - len(text.rstrip("\n"))
+            last = self._line - below
+            self.stray.update(range(last - text.strip().count("\n"), last + 1))
 
     def _take(self, name: str, members: Mapping[str, Value]) -> str:
         """What an element's beginning says; the class of its line."""
@@ -108,6 +122,8 @@ class _Reader:
         if name == "comment":
             return "banner"
         if "timestamp" not in self._path:
+            if members and "statistics" in self._path:
+                self.stray.add(self._line)
             return "header"
         if self._nested is None and name in _NESTED:
             self._nested = {}
@@ -125,8 +141,10 @@ class _Reader:
         self._nested = (self._nested or {}) | dict(members)
 
     def _end(self, _: str) -> None:
-        name = self._path.pop()
         text = "".join(self._text).strip()
+        if self._nested is None or self._path[-1] in _NESTED:
+            self._take_stray()
+        name = self._path.pop()
         self._text.clear()
         if self._nested is not None and name in _NESTED:
             if self._nested:
@@ -163,10 +181,13 @@ def read(source: Source) -> Iterator[Item]:
         first = int(np.searchsorted(starts, begin.start(), "right"))
         last = int(np.searchsorted(starts, at - 1, "right"))
         classes[first - 1 : last] = CLASS["header"]
+        reader = _Reader(samples, first - 1, classes)
         try:
-            fault = _Reader(samples, first - 1, classes).feed(data, begin.start(), at)
+            fault = reader.feed(data, begin.start(), at)
         except FormatError as error:
             raise FormatError(f"{source.name}: {error}") from None
+        classes[[line - 1 for line in reader.stray]] = CLASS["unread"]
+        reasons |= dict.fromkeys([line - 1 for line in reader.stray], _STRAY)
         if fault:
             line, words = min(fault[0], last), fault[1]
             classes[line - 1 : last] = CLASS["unread"]

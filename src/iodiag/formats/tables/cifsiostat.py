@@ -32,7 +32,15 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of the header of shares."""
     if "fo/s" not in words:
         return None
-    return layout_of_items(words, _NAMES, column_of, Layout(FORMAT.id, FORMAT.id, "cifs_mounts", (), "mount"))
+    found = layout_of_items(
+        words, _NAMES, column_of, Layout(FORMAT.id, FORMAT.id, "cifs_mounts", (), "mount")
+    )
+    sizes = [column for column in found.columns if column.is_size] if found else []
+    if found is None or len({column.factor for column in sizes}) < 2:
+        return found
+    # one run has one unit: nothing tells which of the words is damaged
+    columns = tuple(column._replace(column=None) if column in sizes else column for column in found.columns)
+    return found._replace(columns=columns, unknown=tuple(column.raw for column in sizes))
 
 
 def column_of(word: str) -> LayoutColumn | None:

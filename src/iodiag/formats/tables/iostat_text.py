@@ -96,8 +96,17 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
 
 
 def _has_lost_direction(word: str, words: tuple[str, ...]) -> bool:
-    """Whether a word stands beside its own of a direction (kB/s, wkB/s), which no release prints."""
-    return any(f"{direction}{word}" in words for direction in DIRECTION)
+    """Whether a word that may have a direction has none (kB/s) in a header that tells directions apart.
+
+    No release prints the sum of both beside them.
+    """
+    return _is_of_direction(f"r{word}") and any(map(_is_of_direction, words))
+
+
+def _is_of_direction(word: str) -> bool:
+    """Whether a word begins with the letter of its direction (wkB/s, rrqm/s, dareq-sz)."""
+    column = column_of(word)
+    return column is not None and str(column.column).startswith(DIRECTION.get(word[0], "?"))
 
 
 def _is_whole(columns: Sequence[LayoutColumn]) -> bool:

@@ -48,7 +48,8 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     is_whole = values[-1] in _COLUMNS and (values[-1] != "w" or len(values) <= _FIRST_COLUMNS)
     is_cut = not is_whole and any(word.startswith(values[-1]) for word in _COLUMNS)
     values = values[:-1] if is_cut else values
-    unknown = tuple(word for word in values if word not in _COLUMNS)
+    # behind its place w is what is left of wa
+    unknown = tuple(word for word in values if word not in _COLUMNS or word == "w" != values[2])
     if 2 * len(unknown) > len(values) or len(set(values)) < len(values):
         return None
     found = [_COLUMNS.get(word, ("queue", "")) for word in values]

@@ -26,6 +26,7 @@ Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
 _PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
+_NO_HEADER = "a damaged header, or one with unknown words: what it does not name for certain is left out"
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 _FEWEST_FIGURES = 2  # of a damaged row
 _MOST_WORDS = 64
@@ -158,6 +159,8 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         reason = (
             "a row without a header; name its columns with --columns"
             if index in is_loose
+            else _NO_HEADER
+            if _is_of_words(text.words(index)[:_MOST_WORDS])
             else "not a whole row of the table above it"
         )
         yield ParseNote(found.name, int(text.numbers[index]), reason, text.line(index)[:200], is_unread=True)
@@ -165,6 +168,12 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         rest = len(unread) - _MOST_NOTES
         first = int(text.numbers[unread[_MOST_NOTES]])
         yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def _is_of_words(words: Sequence[str]) -> bool:
+    """Whether a line is as a header is: words alone, several of them, behind a clock or none."""
+    words = words[_clock.leading_time(tuple(words))[1] :]
+    return len(words) > 2 and not any(map(is_figure, words))
 
 
 def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
@@ -200,7 +209,8 @@ def _is_rest_of_row(words: Sequence[str], names: Collection[str]) -> bool:
     clock = _clock.leading_time(tuple(words))[1]
     item, values = words[clock : clock + 1], words[clock + 1 :]
     figures = sum(map(is_figure, values))
-    if item and item[0] in names and figures >= _FEWEST_FIGURES:
+    is_numbered = bool(clock) and any(map(is_figure, item))
+    if item and (item[0] in names or is_numbered) and figures >= _FEWEST_FIGURES:
         return True
     is_kernels = any(map(is_kernel_name, item))
     if clock and not values:

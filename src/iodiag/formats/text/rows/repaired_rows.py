@@ -145,7 +145,7 @@ def _is_average(found: Walk, progress: _Progress, number: int, row: OneRow) -> b
     if not block.is_label:
         return not label.startswith(("minim", "maxim"))
     words = found.text.words(block.header)[: block.clock_tokens]
-    if label == " ".join(words).rstrip(" :：").casefold():
+    if label.startswith("average") or label == " ".join(words).rstrip(" :：").casefold():
         return True
     nth = progress.labelled.get((number, row.key), 0)
     progress.labelled[number, row.key] = nth + 1

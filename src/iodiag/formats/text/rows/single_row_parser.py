@@ -160,6 +160,8 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
         if layout.key is not None:
             key, cells = (part[-1], part[:-1]) if layout.key_at == "last" else (part[0], part[1:])
             key = bare_name(key)
+            if before and is_figure(key):
+                continue  # the header has lost a word: this is the first value, its item stands before it
         values = _values(layout, cells)
         if values is not None and (layout.key is None or is_item(layout, key)):
             return OneRow(key, values, tuple(cells), clock=stamp)

@@ -22,6 +22,7 @@ from iodiag.formats.types import Layout
 _MOST_KEYS = 1000
 _MOST_UNKNOWN_SECTIONS = 100
 _MOST_HEADER_WORDS = 60
+_MOST_LOST_WORDS = 2  # of a damaged header: where lines changed places or a blank is lost, two
 _FEWEST_LOOSE_WORDS = 3
 _MOST_PROSE = 4
 _HEADING_WORD = re.compile(r".*[/%_].*|[A-Z]{2,}\S*|-{2,}\S*")
@@ -213,7 +214,12 @@ def interrupt(found: Walk, state: WalkState, index: int, line: str, words: Seque
     is_heading = len(words) > 2 and (
         2 * technical >= len(words) or words[0] in _TABLE_WORDS or words[-1] in _TABLE_WORDS
     )
-    if not is_heading and is_prose(line):
+    lost = len(set(state.words).difference(words))
+    if lost <= _MOST_LOST_WORDS < len(state.words) - lost:
+        # the table's header again, under a label, or what is left of it
+        is_whole = tuple(words[-len(state.words) :]) == state.words
+        found.classes[index] = CLASS["header" if is_whole else "unread"]
+    elif not is_heading and is_prose(line):
         leave_words(state, index)
     suspend(found, state, index)
     if is_heading:
