@@ -103,8 +103,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         else:
             break
         used, is_below_row = at, row is not None
-    if not used:
-        return None
+    return _block(listing, lines[:used], source) if used else None
+
+
+def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBlock | None:
+    used = len(lines)
     if not listing.samples:
         # a header above rows of another shape: that nobody read or wrote would be a number nobody printed
         return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b") if listing.unread else None

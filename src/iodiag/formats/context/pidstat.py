@@ -86,8 +86,8 @@ class _Listing:
     `rows` are what each did in each sample, `ends` the lines where the samples begin and their clocks,
     `shown` the clocks as they are printed: that of a header is when its sample began. `copied` are the tables
     that have rows which stand twice, `refused` those that have rows of more cells than there are names,
-    `unsummed` the samples of which not all is known. `unread` are the lines that were not understood. `cpu` is
-    the CPU time of each process in all samples, and on average.
+    `unsummed` the samples of which not all is known. `unread` are the lines that were not understood.
+    `cpu` is the CPU time of each process in all samples, and on average.
     """
 
     samples: dict[str, Process] = field(default_factory=dict)
