@@ -1130,7 +1130,7 @@ def test_what_is_at_a_ceiling_is_not_said_to_wait_for_nobody():
     assert said.startswith("This capture is not enough: it has no disk statistics")
     assert "waits for I/O" not in said
     assert "iowait was 0.0 %" in said
-    assert "of tasks none blocked" in said
+    assert "no task was blocked" in said
 
 
 def test_a_capture_of_the_cpus_alone_says_what_they_did():

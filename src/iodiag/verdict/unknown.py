@@ -584,8 +584,8 @@ def _blocked_clause(view: View) -> str:
         "count": int((tasks >= 1).sum()),
         "samples": len(tasks),
     }
-    text = "at most {most:g} blocked, in {count} of {samples} samples" if values["count"] else "none blocked"
-    return say(f"; of tasks {text}", values)
+    text = "; tasks blocked: at most {most:g}, in {count} of {samples} samples"
+    return say(text if values["count"] else "; no task was blocked", values)
 
 
 def _may_be_held(moved: Values) -> bool:

@@ -33,9 +33,10 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What a sentence calls it."""
+        """What a sentence calls it; a label that had to be cut is a paragraph, not a name."""
         lines = f"lines {self.first} to {self.last}"
-        return f'"{self.label.rstrip(":")}" ({lines})' if self.label else f"of {lines}"
+        is_name = self.label and not self.label.endswith("…")
+        return f'"{self.label.rstrip(":")}" ({lines})' if is_name else f"of {lines}"
 
     @property
     def waiting(self) -> tuple[float, ...]:

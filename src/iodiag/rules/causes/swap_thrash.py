@@ -25,6 +25,7 @@ References: vmstat(8), si and so; sar(1), -W and -B; Documentation/accounting/ps
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -130,10 +131,10 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
     both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
     pressed = enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame))
-    # what leaves beside these at such a rate is of the same shortage, whatever comes back just then
-    is_beside = np.bincount(stretch, pressed)[stretch] > 0
-    is_most = went >= limits.felt_share / 100 * all_kb
-    return np.asarray(pressed | (enough & is_beside & is_most & (went >= limits.one_way)))
+    # what leaves beside these at a like rate is of the same shortage, whatever comes back just then
+    like = max(limits.one_way, HALF * float(amount[pressed].mean()) if pressed.any() else math.inf)
+    is_beside = enough & (np.bincount(stretch, pressed)[stretch] > 0) & (went >= like)
+    return np.asarray(pressed | (is_beside & (went >= limits.felt_share / 100 * all_kb)))
 
 
 def _overcommitted(view: View, frame: Table, limits: Limits) -> Finding | None:
