@@ -31,11 +31,9 @@ References: vmstat(8), sar(1), uptime(1); proc_loadavg(5).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import (
@@ -46,42 +44,39 @@ from iodiag.analysis.host.cpu import (
     crowd,
 )
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.paging import (
-    BEYOND_CHANCE,
-    ENOUGH,
-    FALL,
-    LEAST_CROWD,
-    STILL_KB,
-    collapsed,
-    moved,
-    page_cache_growth,
-    slowed,
-    starved,
-)
-from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import (
-    MANY_CPUS,
-    NOBODY,
-    blocked,
-    by_device,
-    load_average,
-    rows_at,
-    who_sleeps,
-)
-from iodiag.analysis.load.plateaus import likeness, of_rate
-from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.host.paging import ENOUGH, LEAST_CROWD, STILL_KB, moved
+from iodiag.analysis.host.who_waits import MANY_CPUS, NOBODY, blocked, load_average, rows_at, who_sleeps
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields, when
 from iodiag.analysis.measure.windows import longest
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, SERVICE, usual_ms
-from iodiag.analysis.view.view import View, same_reports
-from iodiag.model.capture import Fact
+from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Floats, Table, stacked
+from iodiag.rules.symptoms.blocked_tasks.evidence import (
+    all_tasks,
+    are_disks_shown,
+    busiest_on_average,
+    devices_meanwhile,
+    fallen_traffic,
+    grown_cache,
+    how_often,
+    iowait_beside,
+    iowait_follows,
+    listed_flushers,
+    listed_sleepers,
+    moved_in_all,
+    moved_meanwhile,
+    paging_beside,
+    rates_beside,
+    reads_held_up,
+    served_promptly,
+    small_cache,
+    starving,
+    takes_no_more,
+    untimed_rates,
+)
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -226,11 +221,11 @@ def _asleep(view: View, limits: Limits) -> Finding | None:
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting", "queue")
-    waits = list(_iowait(view, rows, limits))
+    waits = list(iowait_beside(view, rows, limits))
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
-    slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
-    held_up = [*(_held_up if is_direct else _lasting)(view, all_rows, limits)]
-    others = [*hung, *_starving(view, rows, limits), *held_up, *slow]
+    slow = devices_meanwhile(view, rows, mean, limits, is_waited=bool(waits))
+    held_up = [*(reads_held_up if is_direct else _lasting)(view, all_rows, limits)]
+    others = [*hung, *starving(view, rows, limits), *held_up, *slow]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * (is_direct or bool(held_up)) + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
@@ -241,15 +236,15 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     is_cost = held_up or (is_direct and (is_crowd or (is_lasting and waits)))
     severity: Severity = "warning" if is_cost else "notice"
     # a task that hung for minutes waits for something else than these devices
-    if not hung and (served := list(_served(view, all_rows, limits))):
+    if not hung and (served := list(served_promptly(view, all_rows, limits))):
         severity = "info"
         others += served
     if not (hung or waits) and _is_seldom(view, all_rows, rows, limits):
         severity = "info"
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
-    said, often = _often(view, all_rows, rows, values)
-    did, meanwhile = _moved(view, rows)
-    fallen, written_back = [*_fallen(view, rows)], [*_flushers(view, mean)] if is_direct else []
+    said, often = how_often(view, all_rows, rows, values)
+    did, meanwhile = moved_meanwhile(view, rows)
+    fallen, written_back = [*fallen_traffic(view, rows)], [*listed_flushers(view, mean)] if is_direct else []
     # as many tasks get a fraction of what they got, and it is so at the end
     severity = "critical" if fallen else severity
     then = did + "".join(f"; {item.text}" for item in (*fallen[:1], *held_up, *written_back))
@@ -267,8 +262,8 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *fallen,
             *others,
             *written_back,
-            *_storm(all_rows, rows),
-            *(cite_fact(fact, weighs="context") for fact in _listed(view)),
+            *all_tasks(all_rows, rows),
+            *(cite_fact(fact, weighs="context") for fact in listed_sleepers(view)),
             *((cite(rows_at(view, "paging", rows), did[2:], meanwhile, weighs="context"),) if did else ()),
         ),
         **_what_to_do(meanwhile),
@@ -328,36 +323,9 @@ def _is_seldom(view: View, all_rows: Table, rows: Table, limits: Limits) -> bool
     return is_seldom and work is not None and work.busy >= HELD_PCT
 
 
-def _listed(view: View) -> list[Fact]:
-    """What top or ps lists of processes that sleep uninterruptibly: how many of them, then who they are."""
-    facts = [*view.facts_of("top-processes"), *view.facts_of("ps")]
-    most = max(facts, key=lambda fact: np.nan_to_num(fact.number("uninterruptible")), default=None)
-    if most is None or not most.number("uninterruptible") >= 1:
-        return []
-    lines = range(most.ref.first, most.ref.last + 1)
-    return [f for f in facts if f.ref.source == most.ref.source and f.ref.first in lines]
-
-
-def _flushers(view: View, tasks: float) -> Iterator[Evidence]:
-    """How many of the tasks that are blocked write the page cache back, as a listing of them says.
-
-    They wait for the queue of a device, and nobody waits for them.
-    """
-    found = _listed(view)
-    count = found[0].number("flushers") if found else 0.0
-    if not count >= 1:
-        return
-    values: Values = {"blocked": tasks, "left": max(tasks - count, 0.0)}
-    text = (
-        "{flushers:g} of {uninterruptible:g} listed in state D write the page cache back: callers are about "
-    )
-    text += "{left:.0f} of the {blocked:.0f} that are blocked"
-    yield cite_fact(replace(found[0], values={**found[0].values, **values}), text, weighs="context")
-
-
 def _of_listing(view: View, limits: Limits) -> Finding | None:
     """Processes that sleep uninterruptibly by a list alone, and whether they can wait for a disk."""
-    found = _listed(view)
+    found = listed_sleepers(view)
     if not found or found[0].number("uninterruptible") - found[0].number("flushers") < limits.tasks:
         return None
     counted, *each = found
@@ -390,7 +358,7 @@ def _idle_disks(view: View, limits: Limits) -> Evidence | None:
     cpu = view.cpu_samples
     disks = [view.series(name) for name in topmost(view, [series.name for series in view.devices])]
     depths = [weighted.mean(series.samples, "depth") for series in disks if series is not None]
-    if cpu is None or not view.cpus or not depths or not _are_shown(view):
+    if cpu is None or not view.cpus or not depths or not are_disks_shown(view):
         return None
     values: Values = {
         "depth": sum(depths),
@@ -404,46 +372,12 @@ def _idle_disks(view: View, limits: Limits) -> Evidence | None:
     )
 
 
-def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[str, str]:
-    """On how many CPUs and in how many samples, as words; fills in their `values`."""
-    samples, always = len(all_rows), int((all_rows.floats("waiting") >= 1).sum())
-    values |= {"count": len(rows), "samples": samples, "always": always}
-    often = in_samples(samples)
-    if always >= samples / 2 > len(rows):
-        often += ", and at least one in {always}"
-    often += _by_run(all_rows, rows, values)
-    if not view.cpus:
-        return "", often
-    values["cpus"] = view.cpus
-    return " on {cpus:g} CPUs", often
-
-
-def _by_run(all_rows: Table, rows: Table, values: Values) -> str:
-    """How many tasks were blocked in either of two runs that are far apart; fills in their `values`."""
-    if "phase" not in all_rows:
-        return ""
-    runs, own = np.unique(all_rows.floats("phase")), rows.floats("phase")
-    named = [(name, rows[own == run]) for name, run in zip(_RUNS, runs, strict=False) if (own == run).any()]
-    if len(named) != 2 or len(np.unique(own)) != 2:
-        return ""
-    means = {name: weighted.mean(part, "waiting", "queue") for name, part in named}
-    if max(means.values()) < _APART * min(means.values()):
-        return ""
-    values |= means
-    one, other = means
-    return f" ({{{one}:.1f}} in the {one} run, {{{other}:.1f}} in the {other} run)"
-
-
-_RUNS, _APART = ("first", "second", "third", "fourth"), 1.5
-"""Names of the runs in a text, and times by which the mean of both is that of neither."""
-
-
 def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     """What iowait tells where no tasks are shown nor how long devices take: since when somebody waited."""
     cpu = view.cpu_all
     if cpu is None or _are_timed(view):
         return RULE.not_applicable("no column counts blocked tasks", missing=("queue",))
-    busiest = _busiest_on_average(view)
+    busiest = busiest_on_average(view)
     rows = cpu[cpu.floats("iowait_pct") >= _least_iowait(view, busiest, limits)]
     if not len(rows):
         return RULE.undetermined("iowait is low, and no column counts blocked tasks")
@@ -460,7 +394,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
     since = ", {when}" if values["when"] and len(rows) < len(cpu) else ""
-    often, did = in_samples(len(cpu)), [busiest] if busiest else list(_untimed(view, rows))
+    often, did = in_samples(len(cpu)), [busiest] if busiest else list(untimed_rates(view, rows))
     since += _lesser(cpu, values)
     is_clocked = bool(np.isfinite(rows.floats("interval_s")).any())  # as what sadc records
     then = "".join(f"; meanwhile {item.text}" for item in did)
@@ -527,21 +461,6 @@ def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float
     return min(limits.iowait, 100 / view.cpus) if view.cpus else limits.iowait
 
 
-def _busiest_on_average(view: View) -> Evidence | None:
-    """The disk that was busiest where averages alone tell how busy any was; None without."""
-    if "disk" not in view.average_only or not view.has("disk", "util_pct"):
-        return None
-    name, samples = max(
-        ((one.name, one.samples) for one in view.devices if not may_be_stacked(one)),
-        key=lambda one: weighted.or_zero(weighted.mean(one[1], "util_pct")),
-        default=("", None),
-    )
-    if samples is None:
-        return None
-    values: Values = {"who": name, "busy": weighted.or_zero(weighted.mean(samples, "util_pct"))}
-    return cite(samples, "{who} was {busy:.0f} % busy", values, worst="util_pct")
-
-
 def _confirm(did: Sequence[Evidence]) -> tuple[str, ...]:
     """Commands that tell more of who waits, and for what, where some devices are shown without latencies."""
     if not did:
@@ -554,64 +473,13 @@ def _confirm(did: Sequence[Evidence]) -> tuple[str, ...]:
     )
 
 
-def _untimed(view: View, rows: Table) -> Iterator[Evidence]:
-    """What was done while somebody waited, where no column shows how long that took.
-
-    By the busiest device, else by all disks together (sar -b).
-    """
-    of_each = [(one.name, one.samples) for one in view.devices]
-    of_all = view.samples("io")
-    done = of_each or ([("all disks together", of_all)] if of_all is not None else [])
-    if not done:
-        return
-    name, samples = max(done, key=lambda one: weighted.or_zero(weighted.mean(one[1], "ios_per_s")))
-    own = samples[same_reports(samples, rows)]
-    own = own[~np.isnan(own.floats("ios_per_s"))]
-    rates, lengths = own.floats("ios_per_s"), weighted.lengths(own)
-    if not rates.sum() > 0:
-        return
-    kb = np.nansum([own.floats(f"{way}_kb_per_s") for way in ("read", "write")], axis=0)
-    values: Values = {"rate": weighted.mean(own, "ios_per_s", "disk" if of_each else "io"), "who": name}
-    values |= {"size": float(np.sum(kb * lengths) / (rates * lengths).sum())}
-    values["spread"] = 100 * float(rates.std() / rates.mean())
-    text = "{who} complete{s} {rate} requests/s".replace("{s}", "s" if of_each else "")
-    text += " of {size:.1f} kB" if float(values["size"]) > 0 else ""
-    low, high = float(kb.min()), float(kb.max())
-    is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
-    if float(values["size"]) >= WHOLE_KB and not is_even:
-        text, values["kb"] = text + " ({kb:kb})", float(np.sum(kb * lengths) / lengths.sum())
-    if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
-        text += ", give or take {spread:.1f} %: a rate limit may hold it"
-        for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), rates)):
-            text, values = f"{text} ({near.text})", values | dict(near.values)
-    if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
-        text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
-        values |= {"low": low, "high": high}
-    yield cite(own, text, values)
-
-
-LEAST_EVEN, EVEN, LITTLE_KB, WHOLE_KB = 2, 0.03, 10240.0, 64.0
-"""Samples, how far apart their kB/s are, what any disk exceeds, and a size at which none needs so long."""
-
-LEAST_FLAT = 3
-"""Samples that show a flat rate by their spread."""
-
-METER = 1.0
-"""Spread of a rate, in %, that a meter keeps to while tasks wait, and hardly any medium."""
-
-
 def _iowait_samples(view: View, limits: Limits) -> Table | None:
     """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
     cpu = view.cpu_samples
-    if cpu is None or _are_shown(view):
+    if cpu is None or are_disks_shown(view):
         return None
     rows = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
     return rows if len(rows) >= max(1, limits.nearly / 100 * len(cpu)) else None
-
-
-def _are_shown(view: View) -> bool:
-    """Whether there are samples of disks; averages since boot do not show what tasks wait for."""
-    return bool(view.devices) and "disk" not in view.average_only
 
 
 def _are_timed(view: View) -> bool:
@@ -622,7 +490,7 @@ def _are_timed(view: View) -> bool:
 
 def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
-    paging, tasks, samples = _paging(view, rows), blocked(view, rows), len(view.cpu_all or rows)
+    paging, tasks, samples = paging_beside(view, rows), blocked(view, rows), len(view.cpu_all or rows)
     often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
     values: Values = {name: weighted.mean(rows, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     most = float(np.max(tasks[0].floats("blocked"))) if tasks else float("nan")
@@ -631,19 +499,24 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     who = who if float(values["tasks"]) < most else "{tasks} tasks {are} blocked"
     values["are"] = "is" if most == 1 else "are"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
-    then += _takes_no_more(meanwhile, tasks[0].floats("blocked")) if tasks else ""
-    moves, todo = _total(meanwhile) >= STILL_KB, _what_to_do(meanwhile)
+    then += takes_no_more(meanwhile, tasks[0].floats("blocked")) if tasks else ""
+    moves, todo = moved_in_all(meanwhile) >= STILL_KB, _what_to_do(meanwhile)
     lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
     lead = "The disks slow the host down" if moves else lead
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
-    small, fallen = list(_small_cache(view, paging)), list(_fallen(view, tasks[0])) if tasks else []
-    written_back = [*_flushers(view, tasks[1])] if tasks else []
+    small, fallen = list(small_cache(view, paging)), list(fallen_traffic(view, tasks[0])) if tasks else []
+    written_back = [*listed_flushers(view, tasks[1])] if tasks else []
     evidence = [cite(rows, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
-        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits), *_cached(view, paging), *small]
+        [
+            cite(paging, then, meanwhile),
+            *rates_beside(view, paging, limits),
+            *grown_cache(view, paging),
+            *small,
+        ]
         if paging is not None
         else []
     )
@@ -654,26 +527,17 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}", values | meanwhile)
         + "".join(f"; {item.text}" for item in (*fallen, *small, *written_back))
         + ".",
-        evidence=(*evidence, *fallen, *(_starving(view, tasks[0], limits) if tasks else ()), *written_back),
+        evidence=(
+            *evidence,
+            *fallen,
+            *(starving(view, tasks[0], limits) if tasks else ()),
+            *written_back,
+        ),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
         remedy=(*_OF_MEMORY * bool(small), *todo["remedy"]),
         confirm=(*_SHOW_REFAULTS * bool(small), *_CONFIRM[:1] * (paging is None), *todo["confirm"]),
     )
-
-
-def _small_cache(view: View, paging: Table | None) -> Iterator[Evidence]:
-    """A page cache that holds less than is read in a second, where memory is shown."""
-    memory = view.samples("memory")
-    if paging is None or memory is None or not memory.has("cached_kb"):
-        return
-    own, other = paired(paging, memory)
-    cached = memory.floats("cached_kb")[other] + np.nan_to_num(memory.floats("buffers_kb")[other])
-    is_small = (cached > 0) & (cached < paging.floats("pgpgin_kb_per_s")[own])
-    if len(own) and is_small.sum() >= len(paging) / 2:
-        values: Values = {"cached": float(cached[is_small].mean()) / KB_PER_MB}
-        text = "the page cache holds {cached:.0f} MB, less than is read in a second: memory is short and the "
-        yield cite(memory[other[is_small]], text + "same pages are read again, or reads bypass it", values)
 
 
 _OF_MEMORY = ("See what takes the memory (ps, free -m), and whether the same pages are read again.",)
@@ -683,13 +547,13 @@ _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
     rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_samples
-    paging, samples = _paging(view, rows), _paging(view, queue)
-    if _are_shown(view) or cpu is None or len(rows) < limits.samples:
+    paging, samples = paging_beside(view, rows), paging_beside(view, queue)
+    if are_disks_shown(view) or cpu is None or len(rows) < limits.samples:
         return None
-    waits = list(_iowait(view, rows, limits))
-    then, meanwhile = _moved(view, rows)
+    waits = list(iowait_beside(view, rows, limits))
+    then, meanwhile = moved_meanwhile(view, rows)
     writes = paging is not None and float(meanwhile["read"]) < STILL_KB <= float(meanwhile["written"])
-    follows = _follows(cpu, samples) if writes and samples is not None else None
+    follows = iowait_follows(cpu, samples) if writes and samples is not None else None
     is_written = writes and (follows is not None or "flat" in meanwhile)
     # a kernel that counts no iowait shows who waits by what is written alone
     if not waits or not (is_written or cpu.has("iowait_pct")):
@@ -717,7 +581,7 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
             cite(rows, f"{who} ({often})", values, worst="waiting"),
             *waits,
             *told,
-            *(_cached(view, paging) if is_written and paging is not None else ()),
+            *(grown_cache(view, paging) if is_written and paging is not None else ()),
         ),
         **_what_to_do(meanwhile),
         refutes=("blocked threads that are all flushers or journal threads",),
@@ -736,24 +600,6 @@ _LONGER, _TRICKLE_KB = 3.0, 4096.0
 cache takes from anybody without a wait: any disk takes ten times that."""
 
 
-def _follows(cpu: Table, samples: Table) -> tuple[Evidence] | None:
-    """That iowait rises and falls with what is written, beyond chance."""
-    own, other = paired(cpu, samples)
-    iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
-    if len(own) < ENOUGH or not spearman(iowait, written) >= BEYOND_CHANCE / np.sqrt(len(own)):
-        return None
-    told = "iowait rises and falls with what is written, over {most} samples; next to nothing is read"
-    return (cite(samples[other], told, {"most": len(own)}),)
-
-
-def _cached(view: View, paging: Table) -> Iterator[Evidence]:
-    """What is given to write where the page cache takes more than the disk does."""
-    if (found := page_cache_growth(view, paging)) is not None:
-        text = "the page cache takes {grown:kb} or more in {count} of {samples} samples, "
-        text += "and the disk {drained:kb}: what does not reach the disk fills memory"
-        yield cite(found[0], text, found[1])
-
-
 _CONFIRM = ("iostat -xt 1 30", "pidstat -d 1", "ps -eo state,pid,wchan:32,cmd | grep ^D")
 _IN = "See what the tasks in state D wait in (wchan of ps): a disk, NFS, swap or a lock."
 _REMEDY = (
@@ -769,228 +615,9 @@ _REMEDY_OF_FLUSHES = (
 
 def _what_to_do(meanwhile: Values) -> dict[str, tuple[str, ...]]:
     """The fields of a finding that say so, by what is moved where no disk is shown."""
-    if not _total(meanwhile) >= STILL_KB:
+    if not moved_in_all(meanwhile) >= STILL_KB:
         return {"remedy": RULE.remedy, "confirm": RULE.confirm}
     return {"remedy": _REMEDY_OF_FLUSHES if "between" in meanwhile else _REMEDY, "confirm": _CONFIRM}
-
-
-def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
-    """What the rates say of the load: whether it is swap, and whether a stream could be so slow."""
-    total = np.nansum([weighted.mean(paging, f"pgpg{way}_kb_per_s") for way in ("in", "out")])
-    values: Values = {"total": float(total)}
-    swap = None if "swapping" in view.average_only else swapped(view)
-    if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
-        values["swap"] = weighted.mean(swap, "both_kb")
-        text = "{swap:kb} of it is swap" if values["swap"] else "none of it is swap"
-        yield cite(swap, text, values, weighs="context")
-    if STILL_KB <= total < limits.flood:
-        text = "{total:kb} are far below what a disk streams: small requests at random, or a slow device"
-        yield cite(paging, text, values, weighs="context")
-
-
-def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """The CPUs' own account of the wait; of kernels that count none, their idle time while data moves."""
-    cpu = view.cpu_samples
-    if cpu is None:
-        return
-    own, _ = paired(cpu, rows)
-    share, idle = (weighted.mean(cpu[own], f"{name}_pct", "cpu") for name in ("iowait", "idle"))
-    if share >= limits.iowait:
-        yield cite(cpu[own], "iowait is {share:.0f} % meanwhile", {"share": share}, worst="iowait_pct")
-    elif not cpu.has("iowait_pct") and idle > limits.idle and _total(_moved(view, rows)[1]) >= STILL_KB:
-        text = "{idle:.0f} % of CPU time is idle meanwhile, of which this kernel counts none as iowait"
-        yield cite(cpu[own], text, {"idle": idle})
-
-
-def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """Reads that fall while writes flood, or the reverse; many tasks for which less is moved than for few."""
-    paging = view.samples("paging")
-    if paging is None or "paging" in view.average_only:
-        return
-    if (found := starved(paging, limits.flood)) is not None:
-        yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
-    if (found := slowed(paging, rows)) is not None:
-        yield cite(found[0], found[1], found[2])
-
-
-def _held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """That reads all but stop in a run of samples in which tasks pile up and writes are flushed.
-
-    It is said where no disk is shown. In most of the others no task is blocked; reads come before the run
-    and after it, and so few in each sample of it are no chance.
-    """
-    run = longest(all_rows, all_rows.floats("waiting") >= limits.tasks, gap=0)
-    paging = _paging(view, all_rows)
-    if run is None or paging is None or len(run) < ENOUGH:
-        return
-    in_run, beside = same_reports(paging, run), ~same_reports(all_rows, run)
-    places = np.flatnonzero(in_run)
-    is_within = len(places) >= ENOUGH and places[0] > 0 and places[-1] < len(paging) - 1
-    if not is_within or np.median(all_rows.floats("waiting")[beside]) > 0:
-        return
-    reads, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
-    others, flood = reads[~in_run], float(written[in_run].mean())
-    values: Values = {"before": float(others.mean()), "during": float(reads[in_run].mean())}
-    is_flood = flood >= max(BURST * float(written[~in_run].mean()), STILL_KB)
-    before_and_after = (reads[: places[0]], reads[places[-1] + 1 :])
-    falls = all(part.mean() > FALL * float(values["during"]) for part in before_and_after)
-    chance = float((others <= reads[in_run].max()).mean()) ** len(places)
-    if is_flood and falls and chance <= MOST_CHANCE:
-        text = "reads fall from {before:kb} to {during:kb} meanwhile: who reads waits behind the flush"
-        yield cite(paging[in_run], text, values, worst="pgpgout_kb_per_s")
-
-
-MOST_CHANCE = 0.05
-"""How likely so few reads in all samples of a run may be among those of the others."""
-
-
-def _fallen(view: View, rows: Table) -> Iterator[Evidence]:
-    """That a crowd that stays is given a fraction of what it was given at first, where no disk is shown."""
-    paging = _paging(view, rows)
-    if paging is not None and (found := collapsed(paging, rows)) is not None:
-        yield cite(*found, worst="pgpgin_kb_per_s")
-
-
-def _paging(view: View, rows: Table) -> Table | None:
-    """What the host read and wrote meanwhile where no disk is shown; averages since boot are not that."""
-    paging = rows_at(view, "paging", rows)
-    if (
-        _are_shown(view)
-        or "paging" in view.average_only
-        or paging is None
-        or not paging.has("pgpgout_kb_per_s")
-    ):
-        return None
-    return paging
-
-
-def _total(meanwhile: Values) -> float:
-    return float(meanwhile.get("total", 0.0))
-
-
-def _moved(view: View, rows: Table) -> tuple[str, Values]:
-    """What was read and written meanwhile where no disk is shown; else nothing."""
-    paging = _paging(view, rows)
-    if paging is None:
-        return "", {}
-    text, values = moved(paging)
-    text += _takes_no_more(values, rows.floats("waiting"))
-    samples = view.samples("paging")
-    others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
-    between = weighted.mean(others, "pgpgout_kb_per_s", "paging")
-    least = max(BURST * between, 2 * float(values["read"]), STILL_KB)
-    if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= least:
-        text += ", in the other samples {between:kb}: buffered writes are flushed in bursts"
-        values["between"] = between
-    return f"; meanwhile {text}", values
-
-
-def _takes_no_more(meanwhile: Values, waiting: Floats) -> str:
-    """The end of a clause where what is moved keeps a flat rate: several that wait would ask for more."""
-    is_full = "flat" in meanwhile and not meanwhile["still"] and bool((waiting > 1).all())
-    return ": the disk or the path to it takes no more" * is_full
-
-
-SEVERAL_BURSTS, BURST = 2, 5.0
-"""Samples with blocked tasks, and times what is written in the others, from which writes come in bursts."""
-
-
-def _storm(all_rows: Table, rows: Table) -> Iterator[Evidence]:
-    """How many tasks there are at all, where sar -q counts them, and whether these hold the recorder up.
-
-    By their lengths, but for whole minutes, which the samples beside the crowd keep.
-    """
-    if np.isfinite(rows.floats("tasks")).any():
-        most = float(np.nanmax(rows.floats("tasks")))
-        text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
-        yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
-    lengths = all_rows.floats("interval_s")
-    off = np.abs(lengths - np.nanmedian(lengths)) % 60 if np.isfinite(lengths).any() else lengths
-    is_known, in_crowd = np.isfinite(lengths), same_reports(all_rows, rows)
-    parts = [np.minimum(off, 60 - off)[is_known & mask] for mask in (in_crowd, ~in_crowd)]
-    if min(map(len, parts)) < ENOUGH or not np.nanmedian(lengths) >= 60:
-        return
-    late, calm = (float(np.median(part)) for part in parts)
-    if late >= DELAYED_S and calm <= late / DELAYED:
-        values: Values = {"late": late, "calm": calm, "length": float(np.nanmedian(lengths))}
-        text = (
-            "half of these samples are {late:.0f} s or more off the usual {length:.0f} s, others {calm:.0f}"
-        )
-        yield cite(rows, text + ": the recorder was held up as well", values, weighs="context")
-
-
-DELAYED_S, DELAYED = 10.0, 5.0
-"""Seconds by which half of the samples miss their grid, and times what others do: cron keeps to a few."""
-
-
-def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """Said where all that is in flight is answered as promptly as on any healthy device."""
-    at_top = _at_top(view, rows)
-    if at_top is None or "disk" in view.average_only:
-        return
-    parts = [(view.series(name), part) for name, part in by_device(at_top)]
-    used = [(series, part) for series, part in parts if weighted.mean(part, "depth") >= limits.quiet]
-    slowest = 0.0
-    for series, part in used:
-        size, rate = weighted.ratio(part, "kb_per_s", "ios_per_s"), weighted.mean(part, "ios_per_s")
-        latency = part.floats("latency_ms")
-        prompt = min(usual_ms(series, size, rate), PROMPT_MS) if series is not None else 0.0
-        is_prompt = (latency <= prompt).mean() >= limits.nearly / 100
-        # the others may be slower, but neither for seconds nor without an end
-        if not is_prompt or np.nanmean(latency) > prompt or stalled(part).any():
-            return
-        slowest = max(slowest, weighted.mean(part, "latency_ms"))
-    depth = sum(weighted.mean(part, "depth") for _, part in used)
-    if slowest > 0 and depth >= limits.served * weighted.mean(rows, "waiting", "queue"):
-        text = "requests are answered in {latency} ms: the tasks ask for much, and the devices keep up"
-        yield cite(stacked([part for _, part in used]), text, {"latency": slowest}, weighs="against")
-
-
-PROMPT_MS = SERVICE["network"].usual_ms
-"""What the slowest device without moving parts takes when all is well."""
-
-
-def _at_top(view: View, rows: Table) -> Table | None:
-    """The samples meanwhile of the devices at the top of the stacks, where they count requests in flight."""
-    disk = rows_at(view, "disk", rows)
-    if disk is None or "depth" not in disk:
-        return None
-    tops = topmost(view, [series.name for series in view.devices])
-    return disk[np.asarray(disk["device"].isin(tops))]
-
-
-def _are_written(disk: Table) -> bool:
-    """Whether most of what the devices move are writes: those of the background belong to nobody."""
-    read, written = (float(np.nansum(disk.floats(f"{way}_kb_per_s"))) for way in ("read", "write"))
-    return written > read
-
-
-def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited: bool) -> Iterator[Evidence]:
-    """How the blocked tasks compare with the requests in flight at the top of the stacks."""
-    at_top = _at_top(view, rows)
-    if at_top is None:
-        return
-    depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
-    total = float(np.nansum(depths))
-    # where a table of rates counts none, there may be any number, and no less than is counted elsewhere
-    if not np.isfinite(depths).all() and mean >= limits.background * total:
-        return
-    values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
-    if total < limits.quiet:
-        text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
-        yield cite(at_top, text, values, weighs="context")
-    elif mean < limits.background * total and _are_written(at_top) and not is_waited:
-        text = "{depth} requests were in flight, many for each blocked task: background writes, nobody's wait"
-        yield cite(at_top, text, values, weighs="against", worst="depth")
-    elif mean < limits.background * total:
-        text = "{depth} requests were in flight, many for each blocked task"
-        yield cite(at_top, text, values, weighs="context", worst="depth")
-    elif mean > limits.crowded * total:
-        text = "only {depth} requests were in flight: most of the tasks wait for something else"
-        yield cite(at_top, text, values, weighs="context", worst="depth")
-    else:
-        text = "{depth} requests were in flight, about as many as tasks: callers that wait for their own"
-        yield cite(at_top, text, values, worst="depth")
 
 
 RULE = Rule(
