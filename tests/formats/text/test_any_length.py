@@ -24,7 +24,7 @@ from iodiag.formats.text.structure.banners import TOOLS, names_tool
 from iodiag.formats.text.structure.candidates import certain_rows
 from iodiag.formats.text.structure.headers import numeric_share
 from property_tests import examples
-from sample_files import TEXTS, first_of_each_format
+from sample_files import SAMPLES, TEXTS, first_of_each_format
 from text_reading import Reading, assert_alike, reading
 
 CLOCKS = ("%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%S+0200", "%m/%d/%y %H:%M:%S", "Time: %H:%M:%S", "")
@@ -199,6 +199,8 @@ def test_a_visit_of_every_line_finds_nothing_else_in_samples(path: Path):
     st.integers(0, 2**32),
     st.integers(1, 6),
 )
+# blank lines of a block that is not read whole
+@example(SAMPLES / "nfsiostat" / "2.6.2-page-cache.txt", "printable", 1, 1)
 def test_a_visit_of_every_line_finds_nothing_else_in_damaged_samples(
     path: Path, dress: str, seed: int, damages: int
 ):

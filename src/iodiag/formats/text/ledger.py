@@ -172,7 +172,8 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
 
 def _is_of_words(words: Sequence[str]) -> bool:
     """Whether a line is as a header is: words alone, several of them, behind a clock or none."""
-    words = words[_clock.leading_time(tuple(words))[1] :]
+    # a line of encoded blanks alone has none
+    words = words[_clock.leading_time(tuple(words))[1] :] if words else words
     return len(words) > 2 and not any(map(is_figure, words))
 
 
