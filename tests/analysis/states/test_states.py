@@ -334,19 +334,3 @@ def test_flushes_that_take_a_good_part_of_the_time_are_told_as_well(rate, wait, 
     (state,) = found([WRITES | {"f/s": rate, "f_await": wait}] * 3)
     assert text_of(state, 3).endswith(f"; {rate} flushes/s, {wait:g} ms each") == is_told
     assert ("flush" in text_of(state, 3)) == is_told
-
-
-@pytest.mark.parametrize(
-    ("util", "depth", "flushes", "at_once"),
-    [
-        (50.0, 5.0, {"f/s": 10.0, "f_await": 100.0}, 8.0),
-        (50.0, 4.0, {"f/s": 10.0, "f_await": 100.0}, 8.0),
-        (50.0, 5.0, {}, 10.0),
-        (100.0, 1.3, {"f/s": 10.0, "f_await": 50.0}, 1.3),
-    ],
-    ids=["counted in the queue", "not counted in it", "none", "counted in util as well"],
-)
-def test_flushes_are_no_part_of_what_is_in_flight_while_busy(util, depth, flushes, at_once):
-    wait = 8 if util == 100 else 40
-    (state,) = found([load(100, wait, reads=0, util=util, depth=depth) | flushes] * 2)
-    assert state.at_once == pytest.approx(at_once, rel=0.01)

@@ -187,8 +187,7 @@ BY_LITTLE = " by rate times latency ({counted} by its counter)"
 
 def is_little(state: State) -> bool:
     """Whether rate times latency is about what is in flight: else its counter holds others as well."""
-    depth = state.depth_without_flushes if state.is_busy_known else state.depth
-    return not abs(state.held - depth) > LITTLE * max(state.held, depth) + 0.01
+    return not abs(state.held - state.depth) > LITTLE * max(state.held, state.depth) + 0.01
 
 
 LITTLE = 1 / 3

@@ -132,22 +132,8 @@ class State:
 
     @cached_property
     def at_once(self) -> float:
-        """Requests in flight while busy; the mean number in flight where util does not tell how long.
-
-        Where flushes are counted that is without them: util leaves them out.
-        """
-        return self.depth_without_flushes / self.util if self.is_busy_known else self.depth
-
-    @cached_property
-    def depth_without_flushes(self) -> float:
-        """Mean number of requests in flight but for flushes, of which older kernels have none in it.
-
-        Where less than the busy share is left, that is of flushes, too.
-        """
-        flushed = np.nan_to_num(self.rows.floats("flushes_per_s") * self.rows.floats("flush_await_ms")) / 1000
-        rest = self.depth - weighted.mean(self.rows.with_columns(depth=flushed), "depth")
-        rest = max(rest, self.held)
-        return rest if self.util <= rest < self.depth else self.depth
+        """Requests in flight while busy; the mean number in flight where util does not tell how long."""
+        return self.depth / self.util if self.is_busy_known else self.depth
 
     @cached_property
     def counted_at_once(self) -> float:
