@@ -868,6 +868,34 @@ def test_a_run_that_moves_a_fraction_while_tasks_wait_is_compared(report_of, row
     assert "469" not in report.headline  # the mean of both
 
 
+FULL_CPUS = [{"b": 0, "us": 85, "sy": 15, "wa": 0, "id": 0}] * 8
+
+
+def test_full_cpus_of_one_run_are_nothing_against_tasks_that_wait_in_another(report_of):
+    waits = [{"b": 2, "wa": 50, "id": 45}] * 8
+    report = report_of(f"Before:\n{vmstat(FULL_CPUS)}\nAfter:\n{vmstat(waits)}")
+    assert report.verdict.state == "open"
+    assert 'This is the run "After"' in report.headline
+
+
+def test_a_worse_finding_of_another_run_is_kept(report_of):
+    swaps = [
+        {"b": 3, "si": 9000, "so": 9000, "bi": 9000, "bo": 9000, "wa": 95, "id": 0, "us": 2, "sy": 3}
+    ] * 8
+    crowd = [{"b": 60, "wa": 80, "id": 12}] * 8
+    report = report_of(f"One:\n{vmstat(swaps)}\nTwo:\n{vmstat(crowd)}")
+    assert any("60 tasks are blocked" in finding.summary for finding in report.findings)
+
+
+def test_a_text_that_shows_a_disk_is_judged_whole(report_of):
+    """What is known of a disk is known of all of it: no run is told without."""
+    disk = iostat([{"sda": load(100, 30, size=512, depth=3, util=99.0)}] * 6)
+    calm = [{"b": 0, "wa": 2, "id": 90}] * 6
+    report = report_of(f"Before:\n{vmstat(FULL_CPUS)}\nAfter:\n{vmstat(calm)}\n{disk}")
+    assert "This is the run" not in report.headline
+    assert [device.name for device in report.devices] == ["sda"]
+
+
 def test_rows_of_one_run_stay_one(report_of):
     calm, busy = [{"b": 0, "bo": 300}] * 5, [{"b": 6, "wa": 40, "bo": 90_000}] * 5
     groups, names, *body = vmstat([*calm, *busy]).split("\n")

@@ -70,6 +70,7 @@ _SETTINGS = ("mysql-variables", "pg-settings", "sysfs")
 # they say nothing of whose they are
 _OF_TOOLS = (
     "version",
+    "tool",
     "tid",
     "pid",
     "state",

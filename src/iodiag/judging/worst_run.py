@@ -40,7 +40,8 @@ def worst_run(
     own = max(found, key=lambda one: (*_badness(one[1], one[0].view), one[0].waiting))
     others = [one for one in found if one is not own]
     told = with_quotes(tuple(beside(own[0], other) for other, *_ in others), sources)
-    note = f" This is the run {own[0].name}" + "".join(f"; {item.text}" for item in told) + "."
+    note = f" This is the run {own[0].name}" + "".join(f"; {item.text}" for item in told[:1])
+    note += f"; {len(told) - 1} more are told below." if len(told) > 1 else "."
     first = [replace(one, evidence=(*one.evidence, *told)) for one in own[1][:1]]
     findings = [*first, *own[1][1:], *_of_others(own[1], others)]
     return own[0].view, Ran(findings, [*_of_all(own[2], others)], note)
@@ -49,21 +50,32 @@ def worst_run(
 _STATES = ("healthy", "unknown", "elsewhere", "open", "trouble")
 
 
-def _badness(findings: Sequence[Finding], view: View) -> tuple[int, int]:
-    """How bad a run is by its verdict: by severity, then by state."""
+def _badness(findings: Sequence[Finding], view: View) -> tuple[bool, int, int]:
+    """How bad a run is by its verdict: whether storage is waited for, by severity, then by state."""
     said, _ = verdict(findings, [view])
-    return SEVERITIES.index(said.severity) if said.severity else -1, _STATES.index(said.state)
+    severity = SEVERITIES.index(said.severity) if said.severity else -1
+    return said.state in ("open", "trouble"), severity, _STATES.index(said.state)
 
 
 _Found = tuple[Run, Sequence[Finding], Sequence[Outcome]]
 
 
 def _of_others(own: Sequence[Finding], others: Sequence[_Found]) -> Iterator[Finding]:
-    """The findings of the other runs by rules that found nothing in this one."""
-    known = {one.rule for one in own}
+    """The findings of the other runs by rules that found nothing in this one, or nothing as bad."""
+    known: dict[str, int] = {}
+    for one in own:
+        known[one.rule] = max(known.get(one.rule, -1), SEVERITIES.index(one.severity))
     for other, findings, _ in others:
-        new = [one for one in findings if one.rule not in known]
+        # that CPUs were full in another run is nothing against tasks that wait in this one
+        here = [one for one in findings if one.role != "elsewhere" or not own]
+        new = [
+            one for one in here if SEVERITIES.index(one.severity) > known.get(one.rule, -1) - _is_cost(one)
+        ]
         yield from (replace(one, summary=f"In the run {other.name}: {one.summary}") for one in new)
+
+
+def _is_cost(finding: Finding) -> bool:
+    return SEVERITIES.index(finding.severity) >= SEVERITIES.index("warning")
 
 
 def _of_all(own: Sequence[Outcome], others: Sequence[_Found]) -> Iterator[Outcome]:

@@ -258,7 +258,7 @@ def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State)
         float(own.floats(f"{other}{of}_per_s")[0]) <= _OTHER * most for of, most in (("s", rate), ("_kb", kb))
     )
     busy = float(own.floats("util_pct")[0])
-    if not (is_one_way and busy >= _TELLING_PCT and kb > 0 and kb / rate <= RANDOM_KB):
+    if not (is_one_way and busy >= _TELLING_PCT and 0 < kb <= rate * RANDOM_KB):
         return ""
     values: Values = {"old": KB_PER_MB * busy / kb, "size": kb / rate, "old_rate": rate}
     values["now"] = KB_PER_MB * 100 * state.util / (state.rate * state.size_kb)

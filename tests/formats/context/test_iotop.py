@@ -202,3 +202,15 @@ def test_numbers_without_a_header_are_of_threads_and_others_as_it_says(number):
     first, second = blocks_of(FORMAT, sample + later)
     assert number.lower() in first.facts[1].values
     assert "tid" in second.facts[1].values
+
+
+@pytest.mark.parametrize("between", ["# iotop -b -n 2\n", "and again:\n", "Fri Nov 20 12:00:00 UTC 2026\n"])
+def test_a_line_between_two_runs_is_no_rest_of_a_command(between):
+    first, second = blocks_of(FORMAT, RUN + between + RUN)
+    assert [dict(fact.values) for fact in first.facts] == [dict(fact.values) for fact in second.facts]
+
+
+def test_a_banner_below_a_row_that_was_cut_is_no_command():
+    cut = RUN[: RUN.rindex("%") + 1] + "\nLinux 5.10.0 (db7) 11/20/2026 _x86_64_ (4 CPU)\n"
+    (block,) = blocks_of(FORMAT, cut)
+    assert not any("Linux" in str(fact.values.get("process")) for fact in block.facts)

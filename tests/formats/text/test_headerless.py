@@ -156,8 +156,10 @@ def test_rows_at_whose_last_clock_the_next_header_goes_on_are_of_its_table(betwe
         CALM.replace(" 0 ", " 0.00 ").replace(" 1 ", " 1.00 ").replace(" 31", " 3.1") + "\n" + QUEUE,
         CALM + "\n" + QUEUE + "\n00:00:02 tps rtps wtps bread/s bwrtn/s\n00:05:02 1.00 1.00 0.00 8.00 0.00\n",
         CALM.splitlines()[-1] + "\n\n" + QUEUE,
+        CALM + "\nLinux 5.10.0 (db2) 11/20/2026 _x86_64_ (4 CPU)\n\n" + QUEUE,
+        CALM.replace(" 314 ", " 31² ") + "\n" + QUEUE,
     ],
-    ids=["another clock", "whole numbers", "far more", "other kinds", "two tables", "one row"],
+    ids=["another clock", "whole numbers", "far more", "other kinds", "two tables", "one row", "a host", "no digit"],
 )  # fmt: skip
 def test_rows_above_another_header_stay_unread(text: str):
     read = reading(text)

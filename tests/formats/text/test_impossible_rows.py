@@ -134,3 +134,14 @@ def test_without_a_column_of_steal_only_nothing_at_all_is_no_time(steal, idle):
 def test_a_row_of_vmstat_without_shares_is_kept_for_what_else_it_has():
     read = reading(VMSTAT + " 0  1 190000   4200   4500   5300 0 0 900 500 405 320  0  0  0 0\n" * 2)
     assert len(read.tables["paging"]) == 2
+
+
+def test_of_a_table_that_columns_were_cut_out_of_nobody_knows_the_rest():
+    text = "12:00:01  CPU %user %iowait %steal %idle\n" + "12:10:01  all 4.00 3.00 0.00 12.00\n" * 3
+    assert len(reading(text).tables["cpu"]) == 3
+    whole = "12:00:01  CPU %user %nice %system %iowait %steal %idle\n"
+    offline = "12:10:01  3 0.00 0.00 0.00 0.00 0.00 0.00\n12:20:01  3 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    found = reading(whole + offline + "12:10:01  all 4.00 0.00 3.00 3.00 0.00 90.00\n")
+    assert len(found.tables["cpu"]) == 1
+    (note,) = [note for note in found.notes if "offline" in note.reason]
+    assert note.reason.endswith("this row is left out, and 1 more of its table")

@@ -47,8 +47,10 @@ def writer(view: View, rows: Table) -> Fact | None:
 MOST_WRITTEN = 0.9
 """Share of what all processes write from which one alone does."""
 
-_FLUSHER = re.compile(r"\[?(?:kworker|flush|pdflush|kswapd)")
-_OF_KERNEL = re.compile(r"\[|(?:jbd2|kjournald|xfsaild|md\d|dmcrypt|loop\d|btrfs-|txg_)")
+_FLUSHER = re.compile(r"\[?(?:kworker/|flush-\d|pdflush\b|kswapd\d|bdflush\b|kupdated?\b)")
+_OF_KERNEL = re.compile(
+    r"\[|jbd2/|kjournald\b|xfsaild\b|md\d+_(?:raid|resync|reshape|cluster)|dmcrypt_|loop\d+\b|btrfs-[a-z]|txg_"
+)
 
 
 def is_flusher(process: str) -> bool:

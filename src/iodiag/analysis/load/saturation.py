@@ -618,7 +618,9 @@ def _beside(view: View, series: DeviceSeries, level: Level, limits: Limits) -> U
     Where the one with the queue serves no fewer, it is full and not slow: so even what is far quicker than
     its class may be shows a queue.
     """
-    if level.util < NEVER_IDLE or level.busy_depth < limits.hard_depth or series.is_stacked:
+    # of the direction alone: flushes are in the counter of the queue as well
+    held = level.direction_load.rate * level.direction_load.latency_ms / 1000
+    if level.util < NEVER_IDLE or min(level.busy_depth, held) < limits.hard_depth or series.is_stacked:
         return None
     kind = _kind_of_name(series.name)
     for other in (one for one in disks_of(view) if one is not series and _kind_of_name(one.name) == kind):

@@ -13,7 +13,7 @@ from iodiag.analysis.measure.time_per_kb import APART, DIRECTIONS
 from iodiag.analysis.states.states import State, state_of, states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Finding
+from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import StateSummary
 from iodiag.table.table import Table
 
@@ -39,7 +39,8 @@ def state_summaries(view: View) -> list[StateSummary]:
 def cost_of(views: Iterable[View], lead: Finding | None) -> str:
     """What the first device of a finding did in the samples that it cites, as a state; else an empty text.
 
-    Where these are too many to be listed it is the state that holds most of those that are.
+    Where the evidence counts fewer it is the state among these whose latency it tells. Where they are too
+    many to be listed it is the state that holds most of those that are.
     """
     view = next((one for one in views if lead and one.host == lead.host), None)
     series = view.series(lead.devices[0]) if view and lead and lead.devices else None
@@ -52,10 +53,20 @@ def cost_of(views: Iterable[View], lead: Finding | None) -> str:
     if not len(rows):
         return ""
     state = state_of(series, rows)
+    if first.values.get("count", len(rows)) != len(rows):
+        parts = (rows[np.isin(rows["sample"], one.rows["sample"])] for one in states(series))
+        told = (part for some in parts if len(some) and _is_told((part := state_of(series, some)), first))
+        state = next(told, state)
     if len(first.lines) < first.rows:
         state = max(states(series), key=lambda one: np.isin(one.rows["sample"], rows["sample"]).sum())
     span = _span(view)
     return text_of(state, len(series.samples), f"averages {span}" if span else "samples")
+
+
+def _is_told(state: State, evidence: Evidence) -> bool:
+    """Whether the latency of a state is among the numbers of a piece of evidence."""
+    numbers = (value for value in evidence.values.values() if isinstance(value, (int, float)))
+    return any(abs(number - state.latency_ms) <= 0.01 * state.latency_ms for number in numbers)
 
 
 def _span(view: View) -> str:

@@ -8,6 +8,9 @@ import numpy as np
 
 from iodiag.table.table import Floats, Mask, Table
 
+MOST_RUNS = 40
+"""Runs of which each is held against the others; more are a log of commands, each of moments of its own."""
+
 
 def with_common_reports(tables: Mapping[str, Table]) -> dict[str, Table]:
     """The tables, of which those without a table in common and with equal clocks have the same reports.
@@ -21,7 +24,7 @@ def with_common_reports(tables: Mapping[str, Table]) -> dict[str, Table]:
             for segment in np.unique(table["segment"][_is_of(table, source)]).tolist():
                 runs.setdefault(segment, set()).add(family)
         merged: list[int] = []
-        for segment in sorted(runs) if len(runs) > 1 else ():
+        for segment in sorted(runs) if 1 < len(runs) <= MOST_RUNS else ():
             for into in merged:
                 if not runs[into] & runs[segment] and _merge(result, source, into, segment):
                     runs[into] |= runs[segment]
@@ -38,19 +41,19 @@ def _merge(tables: dict[str, Table], source: str, into: int, segment: int) -> bo
         for family, table in tables.items()
     }
     places = {family: own for family, own in places.items() if len(own)}
-    clocks = {family: _clocks(tables[family])[own] for family, own in places.items()}
+    shown = {family: clocks(tables[family])[own] for family, own in places.items()}
     of_run = {
         run: [family for family, own in places.items() if (tables[family]["segment"][own] == run).any()]
         for run in (into, segment)
     }
-    known = [np.unique(np.concatenate([clocks[family] for family in of_run[run]])) for run in (into, segment)]
-    is_told = all(_is_told(tables[family][own], clocks[family]) for family, own in places.items())
+    known = [np.unique(np.concatenate([shown[family] for family in of_run[run]])) for run in (into, segment)]
+    is_told = all(_is_told(tables[family][own], shown[family]) for family, own in places.items())
     if not is_told or not np.isin(known[0], known[1]).any():
         return False
     moments = np.union1d(*known)
     for family, own in places.items():
         number, report = (tables[family][name].copy() for name in ("segment", "report"))
-        number[own], report[own] = into, np.searchsorted(moments, clocks[family])
+        number[own], report[own] = into, np.searchsorted(moments, shown[family])
         tables[family] = tables[family].with_columns(segment=number, report=report)
     return True
 
@@ -59,7 +62,7 @@ def _is_of(table: Table, source: str) -> Mask:
     return np.asarray(table["source"] == source)
 
 
-def _clocks(table: Table) -> Floats:
+def clocks(table: Table) -> Floats:
     """The time of each row, in seconds; the time of day where no date is known."""
     seconds = table["time"].seconds()
     return np.where(np.isnan(seconds), table.floats("clock_s"), seconds)

@@ -9,6 +9,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.view.common_clocks import clocks
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence
 from iodiag.table.table import Floats, Ints, Table
@@ -42,7 +43,14 @@ class Run:
     def waiting(self) -> tuple[float, ...]:
         """How much waits in it, for I/O first of all: what tells which of two that are as bad is worse."""
         columns = (("queue", "blocked"), ("cpu", "iowait_pct"), ("queue", "run_queue"))
-        return tuple(weighted.or_zero(self.mean(*column)) for column in columns)
+        moved = (("paging", "pgpgin_kb_per_s"), ("paging", "pgpgout_kb_per_s"))
+        waits = tuple(weighted.or_zero(self.mean(*column)) for column in columns)
+        return *waits, sum(weighted.or_zero(self.mean(*column)) for column in moved)
+
+    @property
+    def swaps(self) -> bool:
+        """Whether pages go to swap or come back in it, so that what is moved is not what was asked for."""
+        return any(self.mean("swapping", f"swap_{way}_kb_per_s") > 0 for way in ("in", "out"))
 
     def samples(self, table: str) -> Table | None:
         """A table's samples, of the CPUs all together; None where it has only averages since boot."""
@@ -63,16 +71,18 @@ class Run:
 
 
 def runs(view: View) -> tuple[Run, ...]:
-    """The runs of a host's text, where there are several and at most one of its disks; else none.
+    """The runs of a host's text that shows no disk, where there are several; else none.
 
-    Runs are those of the table that shows who waits. What another tool prints below one is of that one.
-    Where clocks go on from one run to the next, these are one series.
+    Runs are those of the table that shows who waits. What another tool prints below one is of that one. Where
+    clocks go on from one run to the next, these are one series. What is known of a disk, or logged, is known
+    of the whole text: no part of it may be judged without that.
     """
-    # CPUs beside disks are iostat's, whose runs are known, or top's
-    names = ("queue", "paging", "cpu") if view.samples("disk") is None else ("queue", "paging")
-    live = (view.samples(name) for name in names if name not in view.average_only)
+    shown = {*view.tables, *view.since_boot}
+    if "disk" in shown or any("phase" not in rows for rows in view.tables.values()):
+        return ()
+    live = (view.samples(name) for name in _WHO_WAITS if name not in view.average_only)
     told = next((rows for rows in live if rows is not None), None)
-    if told is None or "phase" not in told:
+    if told is None:
         return ()
     if len({source for rows in view.tables.values() for source in rows["source"].distinct()}) > 1:
         return ()
@@ -82,29 +92,24 @@ def runs(view: View) -> tuple[Run, ...]:
         return ()
     if any(_run_of(rows, numbers) is None for rows in view.tables.values()):
         return ()
-    disk = view.samples("disk")
-    if disk is not None and len(np.unique(disk.floats("phase"))) > 1:  # that runs of disks are apart is known
-        return ()
     return tuple(_run(view, told, numbers, place) for place in range(len(numbers)))
 
 
 def _go_on(rows: Table) -> bool:
     """Whether clocks go on between runs as they do within them."""
-    seconds, is_other = rows["time"].seconds(), np.diff(rows.floats("phase")) != 0
+    seconds, is_other = clocks(rows), np.diff(rows.floats("phase")) != 0
     if np.isnan(seconds).any():
         return False
     steps = np.diff(seconds)
-    return bool((steps[is_other] <= 2 * np.median(steps[~is_other])).all())
+    return bool(((steps > 0) & (steps <= 2 * np.median(steps[~is_other])))[is_other].all())
 
 
 def _run_of(rows: Table, numbers: Floats) -> Ints | None:
-    """The run of each row: that of its phase or the last above it; None where it has runs of its own."""
-    if "phase" not in rows:
-        return np.zeros(len(rows), dtype=np.int64)
+    """The run of each row: that of its phase; None where it has a run of its own, with words of its own."""
     phases = rows.floats("phase")
-    if len(np.setdiff1d(phases, numbers)) > 1:
+    if len(np.setdiff1d(phases, numbers)):
         return None
-    return np.maximum(np.searchsorted(numbers, phases, "right") - 1, 0)
+    return np.searchsorted(numbers, phases)
 
 
 def _run(view: View, told: Table, numbers: Floats, place: int) -> Run:
@@ -124,8 +129,6 @@ def _run(view: View, told: Table, numbers: Floats, place: int) -> Run:
         tables=tables,
         since_boot=own(view.since_boot),
         average_only=view.average_only & tables.keys(),
-        samples_by_device=view.samples_by_device if "disk" in tables else {},
-        left_out=view.left_out if "disk" in tables else None,
         kernel=view.kernel if is_known else None,
         kernel_origin=view.kernel_origin if is_known else "",
     )
@@ -142,21 +145,29 @@ def beside(own: Run, other: Run) -> Evidence:
     """What another run did beside one, and whether either is far slower though its CPUs have time left."""
     values: Values = {name: other.mean("cpu", f"{name}_pct") for name in ("iowait", "idle")}
     values |= {"run": other.name, "blocked": other.mean("queue", "blocked")}
-    text, rows, end = "in the run {run}", other.samples("queue"), ""
+    parts, end = ["in the run {run}"], ""
+    live = (other.samples(name) for name in _WHO_WAITS)
+    rows = next((found for found in live if found is not None), None)
     if (paging := other.samples("paging")) is not None:
         rows, (verb, there, here) = paging, max(_moved(own, other), key=lambda way: max(way[1:]))
         values |= {"kb": there, "times": max(there, here) / max(min(there, here), _LEAST_KB)}
-        text += f", {{kb:kb}} are {verb}" if there >= _LEAST_KB else ", almost nothing is read or written"
+        parts += [f"{{kb:kb}} are {verb}" if there >= _LEAST_KB else "almost nothing is read or written"]
         slow, where = (own, "here") if there > here else (other, "there")
-        if float(values["times"]) >= SLOWER and slow.is_held_up:
-            end = "; {times:.3g} times as much is moved " + ("there" if slow is own else "here")
+        if float(values["times"]) >= SLOWER and slow.is_held_up and not (own.swaps or other.swaps):
+            end = "; {times} times as much is moved " + ("there" if slow is own else "here")
             end += f", and tasks wait {where} while CPUs have time left: for the same work storage is slower "
             end += where
-    text += ", iowait is {iowait:.0f} %, {idle:.0f} % is idle, and {blocked:.1f} tasks are blocked on average"
-    return cite(rows, text + end, values, weighs="context")
+    parts += [
+        "iowait is {iowait:.0f} %",
+        "{idle:.0f} % is idle",
+        "{blocked:.1f} tasks are blocked on average",
+    ]
+    return cite(rows, ", ".join(parts) + end, values, weighs="context")
 
 
 _LEAST_KB = 1.0
+_WHO_WAITS = ("queue", "paging", "cpu")
+"""Tables that show who waits, the one that tells most first."""
 
 
 def _moved(own: Run, other: Run) -> Iterator[tuple[str, float, float]]:

@@ -97,7 +97,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             listing.number_name = header["number"].lower()
         elif (listing.samples and re.match(_DAMAGED, text)) or (
             # the rest of a command that was broken
-            is_below_row and _is_known(lines[at : at + 1])
+            is_below_row and _is_row(lines[at : at + 1])
         ):
             listing.unread.append(line.number)
         else:
@@ -112,6 +112,7 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
         # a header above rows of another shape: that nobody read or wrote would be a number nobody printed
         return ContextBlock(used, unread=tuple(listing.unread), layout="iotop -b") if listing.unread else None
     if len(listing.samples) > 1 and listing.processes and not listing.samples[-1] and any(listing.totals[-1]):
+        listing.unread.append(listing.ends[-1][0])
         del listing.samples[-1], listing.ends[-1], listing.totals[-1]
         del listing.disks[len(listing.samples) :]
     processes, samples = _measured(listing)
@@ -135,7 +136,8 @@ def _rejoined(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
     """The lines, each with how many are used up to it: a row without a command has the line below as that."""
     bare: tuple[int, Line] | None = None
     for at, line in solid(lines):
-        if bare is not None and at == bare[0] + 1 and not _is_known([line]):
+        is_between = bare is not None and at == bare[0] + 1 and _is_row(lines[at : at + 1])
+        if bare is not None and is_between and not _is_known(line):
             yield at, Line(f"{bare[1].text} {line.text}", bare[1].number)
             bare = None
             continue
@@ -149,10 +151,14 @@ def _rejoined(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
         yield bare
 
 
-def _is_known(lines: Sequence[Line]) -> bool:
-    """Whether any of the lines is of a listing."""
-    patterns = (_SUMMARY, _HEADER, _ROW)
-    return any(re.fullmatch(pattern, line.text[:2000]) for pattern in patterns for line in lines)
+def _is_known(line: Line) -> bool:
+    """Whether a line is of a listing."""
+    return any(re.fullmatch(pattern, line.text[:2000]) for pattern in (_SUMMARY, _HEADER, _ROW))
+
+
+def _is_row(lines: Sequence[Line]) -> bool:
+    """Whether the first of some lines is of a process: what stands between two such is of them, too."""
+    return bool(len(lines)) and re.fullmatch(_ROW, lines[0].text[:2000]) is not None
 
 
 def _of_disks(listing: _Listing, measure: Measure, source: str) -> Fact:

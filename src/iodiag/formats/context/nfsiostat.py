@@ -62,12 +62,14 @@ _DETAIL = (
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
     r"|\s*[.…]{1,20}\s*"
 )
-_WORD = r"(?:ops?/s|rpc|bklog|kB/s|kB/op|retrans|RTT)"
+_HEADER_WORDS = "op/s ops/s rpc bklog kB/s kB/op retrans avg RTT exe queue (ms) errors read: write:"
+_WORDS = frozenset(_HEADER_WORDS.split())
+_OTHER_WORDS = 2
 _DAMAGED = (
-    rf".{{0,200}}{_WORD}.{{0,200}}{_WORD}.{{0,200}}"
-    r"|.{0,200}\bmounted on /\S{0,200}\s*|\s*\S{1,200}:/\S{0,200}(?:\s{1,3}\S{1,100}){1,3}:\s*"
+    r"\s*\S{1,200} mounted on /\S{0,200}\s*"
+    r"|\s*\S{1,200}:/\S{0,200}(?:\s{1,3}\S{1,100}){1,3}:\s*"
 )
-"""What is left of a header, or of the line of a mount."""
+"""What is left of the line of a mount."""
 
 _MOST_BLANK = 3
 _KEPT = ("read", "write")
@@ -101,6 +103,13 @@ class _Row:
         self.numbers.update(named)
         if took > self.took_ms:
             self.line, self.took_ms = line, took
+
+
+def _is_header_left(text: str) -> bool:
+    """Whether a line is what damage left of a header: its own words, and few others."""
+    words = text[:400].split()
+    known = sum(word in _WORDS for word in words)
+    return len(words) >= 2 and known >= len(words) - known <= _OTHER_WORDS
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -157,7 +166,7 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 unread += [line.number for line in lines[first : at + size + taken]]
             at += size + taken - 1
         elif text.strip() and not re.fullmatch(_DETAIL, text):
-            if not (rows and re.fullmatch(rf"[\d.()%\s]+|{_DAMAGED}", text[:400])):
+            if not (rows and (_is_header_left(text) or re.fullmatch(rf"[\d.()%\s]+|{_DAMAGED}", text[:400]))):
                 break
             unread.append(lines[at].number)  # values whose header is lost, or a damaged line
             is_lost = True  # perhaps a mount's: from here on their order tells where a report begins

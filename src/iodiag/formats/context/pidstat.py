@@ -178,19 +178,25 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _of_cpu(listing: _Listing, source: str) -> Iterator[Fact]:
-    """Who uses a CPU most, on average over a run whose samples have a length: others may be since boot."""
-    each = listing.cpu[True] or listing.cpu[False]
-    if not each or not (listing.cpu[True] or listing.interval_s > 0):
+    """Who uses a CPU most, on average over a run whose samples have a length: others may be since boot.
+
+    The averages that pidstat prints know only who lived to the end, and the samples of a paste may be few.
+    """
+    samples = max(1, len(listing.ends))
+    each = [(used, one, 1) for one, used in listing.cpu[True].items()]
+    if listing.interval_s > 0:
+        each += [(used, one, samples) for one, used in listing.cpu[False].items()]
+    if not each:
         return
-    samples = 1 if listing.cpu[True] else max(1, len(listing.ends))
-    (pid, process), used = max(each.items(), key=lambda one: one[1].cpu_pct)
+    used, (pid, process), parts = max(each, key=lambda one: one[0].cpu_pct / one[2])
     values: Values = {"process": process, "pid": pid, "tool": "pidstat"}
     values |= {
-        "cpu_pct": round(used.cpu_pct / samples, 2),
-        "system_pct": round(used.system_pct / samples, 2),
+        "cpu_pct": round(used.cpu_pct / parts, 2),
+        "system_pct": round(used.system_pct / parts, 2),
     }
     text = "{process} (pid {pid}) uses most CPU time, {cpu_pct} % of a CPU, {system_pct} % in the kernel"
-    basis = "pidstat's averages" if listing.cpu[True] else f"mean of {samples} samples"
+    is_average = used is listing.cpu[True].get((pid, process))
+    basis = "pidstat's averages" if is_average else f"mean of {samples} samples"
     yield fact("top-processes", f"{text} ({basis})", values, source, [used.line])
 
 

@@ -115,6 +115,8 @@ def unknown_section(words: tuple[str, ...], row: Sequence[str]) -> Layout | None
     if not any(map(_TECHNICAL.fullmatch, words)) or words[-1] == _LAST_OF_PIDSTAT:
         return None
     is_value = [bool(re.fullmatch(r"-?\d[\d.,]*[kMGT%]?", cell)) for cell in row]
+    # a table of CPUs may show those with a number alone
+    is_value[0] &= words[0] != "CPU"
     is_item = [place for place in (0, len(row) - 1) if not is_value[place] and len(row) > 1]
     if len(is_item) > 1 or is_value.count(False) > len(is_item):
         return None

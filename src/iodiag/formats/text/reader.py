@@ -110,7 +110,7 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
             yield ParseNote(
                 found.name,
                 line,
-                f"rows above every header, read as {rows.layout.name}, which alone fits their numbers",
+                f"rows without a header above, read as {rows.layout.name}, which alone fits them",
             )
         scaling = rows.layout.scaling
         if scaling is not None and _seems_scaled(found, rows, scaling):

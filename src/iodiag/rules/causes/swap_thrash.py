@@ -132,8 +132,9 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
     pressed = enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame))
     # what leaves beside these at a like rate is of the same shortage, whatever comes back just then
-    like = max(limits.one_way, HALF * float(amount[pressed].mean()) if pressed.any() else math.inf)
-    is_beside = enough & (np.bincount(stretch, pressed)[stretch] > 0) & (went >= like)
+    like = float(amount[pressed].mean()) if pressed.any() else math.inf
+    is_beside = enough & (np.bincount(stretch, pressed)[stretch] > 0) & (went >= limits.one_way)
+    is_beside &= (went >= HALF * like) & (went <= like / HALF)
     return np.asarray(pressed | (is_beside & (went >= limits.felt_share / 100 * all_kb)))
 
 
@@ -346,9 +347,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
 def _asleep(view: View, rows: Table) -> Values:
     """How many tasks are blocked meanwhile, on average and at most; none where that is not one."""
     found = blocked(view, rows)
-    if found is None or found[1] < 1:
-        return {}
-    return {"blocked": found[1], "up_to": float(np.nanmax(found[0].floats("blocked")))}
+    most = float(np.nanmax(found[0].floats("blocked"))) if found is not None else 0.0
+    return {"blocked": found[1], "up_to": most} if found is not None and found[1] >= 1 and most >= 2 else {}
 
 
 def _iowait(view: View, rows: Table) -> float:

@@ -20,7 +20,8 @@ _TIMES_LONGER, _ALIKE = 20.0, 4.0
 _FEWEST_KB, _FEWEST_WAIT = 100.0, 10.0
 _NEAR_WAIT, _NEAR_CPU = 10.0, 5.0
 
-_IDLE, _STEAL = "idle_pct", "steal_pct"
+_IDLE = "idle_pct"
+_WHOLE = {f"{of}_pct" for of in ("user", "nice", "system", "iowait", "steal", "idle")}
 _LEAST_SUM = 50.0
 """Shares of a CPU's time that add up to less are of no CPU: digits that are cut off cost no half of them."""
 
@@ -32,8 +33,8 @@ LONGER = (
 
 
 NO_TIME = (
-    "the shares of this CPU's time add up to {:.0f} %, not 100 %: its counters did not move, or backwards; "
-    "this row is left out"
+    "the shares of this CPU's time add up to {:.0f} %, not 100 %: it is offline, or its counters did not "
+    "move, or backwards; this row is left out"
 )
 
 
@@ -45,7 +46,8 @@ def is_without_time(rows: Rows) -> tuple[Bools, Floats]:
     names = [str(column.column) for column in rows.layout.columns if column.column]
     is_of_cpus = _IDLE in names and all(name.endswith("_pct") for name in names)
     sums = rows.numbers.sum(axis=1) if is_of_cpus else np.full(len(rows.lines), np.nan)
-    return np.asarray((sums < _LEAST_SUM) if _STEAL in names else (sums == 0)), sums
+    # of a table that somebody cut columns out of, nobody knows the rest
+    return np.asarray((sums < _LEAST_SUM) if set(names) >= _WHOLE else (sums == 0)), sums
 
 
 def is_wrapped(rows: Rows) -> Bools:
@@ -103,8 +105,9 @@ def true_rows(all_rows: Sequence[Rows]) -> tuple[list[Rows], list[tuple[int, str
             kept = rows.only(~wrapped)
         is_timeless, sums = is_without_time(kept)
         if is_timeless.any():
-            told = zip(kept.lines[is_timeless].tolist(), sums[is_timeless].tolist(), strict=True)
-            said += [(line, NO_TIME.format(total)) for line, total in told]
+            more = int(is_timeless.sum()) - 1
+            reason = NO_TIME.format(sums[is_timeless][0]) + f", and {more} more of its table" * bool(more)
+            said.append((int(kept.lines[is_timeless][0]), reason))
             kept = kept.only(~is_timeless)
         if (longer := is_longer(kept)).any():
             said += [(line, LONGER) for line in kept.lines[longer].tolist()]

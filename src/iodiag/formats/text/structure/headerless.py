@@ -7,7 +7,7 @@ times the requests gives the throughput) and no other layout passes the same pro
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,10 +45,11 @@ def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
     adopted: list[Block] = []
     origins = iter(found.origins[1:])
     origin, coming = found.origins[0], next(origins, None)
+    layouts = {id(block.layout): block.layout for block in found.blocks.patterns}.values()
     for run in _runs(found):
         while coming is not None and coming.line <= run.lines[0]:
             origin, coming = coming, next(origins, None)
-        begun = _begun_below(found, run)
+        begun = _begun_below(found, run, layouts)
         layout = stated if stated and _fits(stated, run) else begun.layout if begun else None
         if layout is None:
             layout = _settled(found, run, origin)
@@ -189,7 +190,7 @@ def _below(found: Walk, run: _Run) -> Layout | None:
     return block.layout if is_obeyed and not keys.isdisjoint(items) else None
 
 
-def _begun_below(found: Walk, run: _Run) -> Block | None:
+def _begun_below(found: Walk, run: _Run, layouts: Collection[Layout]) -> Block | None:
     """The next table, where its header goes on from the last row of the run, with numbers of the same kinds.
 
     sar's header bears the clock of the sample before. Whole numbers beside others tell tables of as many
@@ -201,17 +202,18 @@ def _begun_below(found: Walk, run: _Run) -> Block | None:
     block = found.blocks[place]
     last, _ = _clock.leading_time(found.text.words(run.lines[-1]))
     is_next = block.clock is not None and block.clock.seconds == last is not None
+    is_next &= block.origin.line <= run.lines[-1]  # below a banner of its own it goes on from nothing
     if not is_next or block.clock_tokens != run.clock_tokens or block.layout.key is not None:
         return None
-    if any(_fits(other.layout, run) and other.layout != block.layout for other in found.blocks):
+    if any(_fits(layout, run) and layout != block.layout for layout in layouts):
         return None
     lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
     rows = [found.text.words(line)[block.clock_tokens :] for line in lines]
     columns = [*zip(*(row for row in rows if len(row) == len(run.cells[0])), strict=True)]
     own = [*zip(*run.cells, strict=True)]
-    kinds = [{cell.isdigit() for cell in column} for column in own]
+    kinds = [{cell.isdecimal() for cell in column} for column in own]
     is_mixed = {True} in kinds and {False} in kinds
-    if not is_mixed or kinds != [{cell.isdigit() for cell in column} for column in columns]:
+    if not is_mixed or kinds != [{cell.isdecimal() for cell in column} for column in columns]:
         return None
     sizes = [
         (np.median([*map(float, cells)]), np.median([*map(float, others)]))
