@@ -61,21 +61,15 @@ _Found = tuple[Run, Sequence[Finding], Sequence[Outcome]]
 
 
 def _of_others(own: Sequence[Finding], others: Sequence[_Found]) -> Iterator[Finding]:
-    """The findings of the other runs by rules that found nothing in this one, or nothing as bad."""
+    """The findings of the other runs by rules that found nothing in this one, or nothing as severe."""
     known: dict[str, int] = {}
     for one in own:
         known[one.rule] = max(known.get(one.rule, -1), SEVERITIES.index(one.severity))
     for other, findings, _ in others:
         # that CPUs were full in another run is nothing against tasks that wait in this one
         here = [one for one in findings if one.role != "elsewhere" or not own]
-        new = [
-            one for one in here if SEVERITIES.index(one.severity) > known.get(one.rule, -1) - _is_cost(one)
-        ]
+        new = [one for one in here if SEVERITIES.index(one.severity) > known.get(one.rule, -1)]
         yield from (replace(one, summary=f"In the run {other.name}: {one.summary}") for one in new)
-
-
-def _is_cost(finding: Finding) -> bool:
-    return SEVERITIES.index(finding.severity) >= SEVERITIES.index("warning")
 
 
 def _of_all(own: Sequence[Outcome], others: Sequence[_Found]) -> Iterator[Outcome]:
