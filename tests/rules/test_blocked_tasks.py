@@ -885,7 +885,7 @@ def test_a_worse_finding_of_another_run_is_kept(report_of):
     crowd = [{"b": 60, "wa": 80, "id": 12}] * 8
     report = report_of(f"One:\n{vmstat(swaps)}\nTwo:\n{vmstat(crowd)}")
     told = [finding.summary for finding in report.findings if finding.rule == RULE]
-    assert any("up to 60" in text for text in told)
+    assert any("60 tasks are blocked" in text for text in told)
 
 
 def test_a_text_that_shows_a_disk_is_judged_whole(report_of):
