@@ -40,7 +40,7 @@ _SUFFIX["P"] = 1024.0**5
 # sectors, kilobytes, megabytes, bytes, pages and seconds, to the units of the tables
 _FACTORS = (1.0, 0.5, 2.0, 4.0, 1024.0, 1 / 1024, 1000.0, 1e-3, 1e-6, 512.0, 1 / 8, 0.125 * 1000, 1024.0**2)
 # these the reader adds up or takes a difference of (the contract's one meaning of the CPU columns, counters)
-_MADE = {"user_pct", "nice_pct", "system_pct"}
+_MADE = {"user_pct", "nice_pct", "system_pct", "clock_s"}
 _PRINTED = ("disk", "queue", "paging", "swapping", "io", "cpu")
 _AS_PRINTED = {"iostat", "sar", "vmstat", "mpstat"}
 _PARTS = 13
@@ -135,6 +135,7 @@ def _stands_among(value: float, numbers: list[float]) -> bool:
     )
 
 
+_OF_TIME = {"interval_s", "clock_s"}
 Reading = tuple[str, tuple[str, ...], frozenset[tuple[str, float]]]
 
 
@@ -148,7 +149,7 @@ def rows_read(capture: Capture) -> set[Reading]:
         kinds = {name: frame[name].dtype.kind for name in frame.columns}
         named = {*KEYS, KEY_COLUMNS.get(family)} - _PLACES
         words = [n for n in frame.columns if kinds[n] not in "fiubmM" and n in named]
-        numbers = [name for name in frame.columns if kinds[name] == "f" and name != "interval_s"]
+        numbers = [name for name in frame.columns if kinds[name] == "f" and name not in _OF_TIME]
         for row in frame.to_dict("records"):
             if family == "process" and row["pid"] == "all":
                 continue

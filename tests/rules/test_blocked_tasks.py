@@ -880,7 +880,7 @@ def test_full_cpus_of_one_run_are_nothing_against_tasks_that_wait_in_another(rep
 
 def test_a_worse_finding_of_another_run_is_kept(report_of):
     swaps = [
-        {"b": 3, "si": 9000, "so": 9000, "bi": 9000, "bo": 9000, "wa": 95, "id": 0, "us": 2, "sy": 3}
+        {"b": 3, "si": 9000, "so": 9000, "bi": 9000, "bo": 9000, "wa": 5, "id": 5, "us": 60, "sy": 30}
     ] * 8
     crowd = [{"b": 60, "wa": 80, "id": 12}] * 8
     report = report_of(f"One:\n{vmstat(swaps)}\nTwo:\n{vmstat(crowd)}")
