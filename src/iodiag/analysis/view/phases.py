@@ -13,7 +13,7 @@ from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.columns import KB_BY_WAY, LATENCIES, RATES, SIZES
 from iodiag.model.report import PhaseSummary
-from iodiag.table.table import Floats, Table, by_text, numbered
+from iodiag.table.table import Floats, Table, by_text
 
 FEWEST, MOST = 2, 6
 """Phases that are compared: of more, words stand above every report, as in a log."""
@@ -66,7 +66,7 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
                 host=host,
                 source=source,
                 phase=int(phase),
-                label=str(rows["phase_label"][0]),
+                label=str(rows["phase_label"][0] or ""),
                 samples=len(rows),
                 seconds=None if np.isnan(seconds).any() else round(float(seconds.sum()), 3),
                 means={name: float(f"{mean:.6g}") for name, mean in _shown(means).items()},
@@ -76,7 +76,9 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
 def _named_phase(samples: Table) -> Floats:
     """The phase of each sample; below dots alone, where rows were left out, it is the one above."""
     numbers = samples.floats("phase")
-    codes, labels = numbered(samples["phase_label"])
+    told = samples["phase_label"]
+    # behind the last stands what a row has that lacks a label
+    codes, labels = told.codes.astype(np.intp), [*told.categories, ""]
     is_named = np.array([not label or any(map(str.isalnum, label)) for label in labels])[codes]
     order = np.argsort(numbers, kind="stable")
     named = np.maximum.accumulate(np.where(is_named, numbers, numbers.min(initial=0.0))[order])

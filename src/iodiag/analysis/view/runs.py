@@ -133,7 +133,7 @@ def _run(view: View, told: Table, numbers: Floats, place: int) -> Run:
         kernel_origin=view.kernel_origin if is_known else "",
     )
     label = told[told.floats("phase") == numbers[place]]["phase_label"][0]
-    return Run(str(label), first, last, part)
+    return Run(str(label or ""), first, last, part)
 
 
 def _first_line(view: View) -> int:

@@ -35,7 +35,7 @@ _ID = "sadf-raw"
 _TIME = r"(\d\d:\d\d:\d\d(?: [AP]M)?)(?: [A-Z][A-Za-z+-]{1,9})?"
 _LINE = re.compile(rf"{_TIME}(?:;|[ \t](?=[^\s:;]+:|\s*LINUX-RESTART|\s*COM))\s*(.*)")
 _MARK = re.compile(r" \[[A-Z]{3}\]")
-_PAIR = re.compile(r"([^\s:]+):([^\s>]+)(?:>(\S+))?")
+_PAIR = re.compile(r"([^\s:]{1,200}):([^\s>]{1,200})(?:>(\S{1,200}))?")
 _RESTART = re.compile(r"LINUX-RESTART(?:\s+\((\d{1,6}) CPU\))?")
 _DEBUG = re.compile(r"#.*\bust_time; (\d{9,10});")
 _OF_FILESYSTEM = ("f_blocks", "f_bfree", "f_bavail", "f_files", "Ifree")
@@ -110,7 +110,7 @@ def read(source: Source) -> Iterator[Item]:
             state.refuse(number_, "this line ends within a counter: all others end with a semicolon")
         elif match:
             _take(state, number_, match[1], match[2])
-        elif text.count(";") >= _FEWEST_SEPARATORS or len(_PAIR.findall(text)) >= _FEWEST_SEPARATORS:
+        elif text.count(";") >= _FEWEST_SEPARATORS or len(_PAIR.findall(text[:2000])) >= _FEWEST_SEPARATORS:
             state.refuse(number_, "a row whose time is damaged")
     _refuse_cut_rows(state)
     for rows in state.rows.values():
