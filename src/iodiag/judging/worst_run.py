@@ -67,7 +67,7 @@ def _of_others(own: Sequence[Finding], others: Sequence[_Found]) -> Iterator[Fin
         known[one.rule] = max(known.get(one.rule, -1), SEVERITIES.index(one.severity))
     for other, findings, _ in others:
         # that CPUs were full in another run is nothing against tasks that wait in this one
-        here = [one for one in findings if one.role != "elsewhere" or not own]
+        here = [one for one in findings if one.role != "elsewhere"]
         new = [one for one in here if SEVERITIES.index(one.severity) > known.get(one.rule, -1)]
         yield from (replace(one, summary=f"In the run {other.name}: {one.summary}") for one in new)
 

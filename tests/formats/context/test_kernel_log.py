@@ -306,6 +306,15 @@ def test_a_count_of_paths_is_what_the_one_before_makes_it(counts, kinds):
     assert set(found["device"]) == {"sdcr"} | ({"Lun1"} if kinds else set())
 
 
+def test_a_log_with_the_newest_lines_first_tells_of_no_path_that_comes_back():
+    text = "".join(
+        f"Nov 23 10:00:0{9 - number} box multipathd[88]: Lun1: remaining active paths: {count}\n"
+        for number, count in enumerate((1, 2, 3))
+    )
+    failed = "Nov 23 09:59:59 box multipathd[88]: checker failed path 69:240 in map Lun1\n"
+    assert list(events(text + failed)["kind"]) == ["path down"]
+
+
 def test_a_log_without_clocks_in_a_ticket():
     text = f"Help! I see\n\nend_request: I/O error, dev sda, sector 5\n{ERROR}\n\nThe drive is new.\n"
     (block,) = blocks_of(FORMAT, text)

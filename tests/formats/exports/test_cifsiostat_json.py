@@ -27,6 +27,15 @@ def test_shares_are_samples():
     assert rows["since_boot"].tolist() == [True, True, False, False]
 
 
+def test_a_share_that_is_mounted_twice_loses_no_row():
+    twice = json.loads(SHARES)
+    for report in twice["sysstat"]["hosts"][0]["statistics"]:
+        report["filesystem"].insert(1, report["filesystem"][0])
+    capture = read(json.dumps(twice))
+    assert len(capture.tables["cifs_mounts"]) == 6
+    assert not capture.unparsed
+
+
 def test_drives_read_as_their_text_does():
     text = iodiag.read(SAMPLES / "tapestat/two-drives.txt").tables["tapes"]
     rows = read(DRIVES).tables["tapes"]

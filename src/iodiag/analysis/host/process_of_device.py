@@ -79,8 +79,8 @@ def unseen(view: View) -> str:
     if not (kb.get(name, 0.0) >= max(_LEAST_KB, UNSEEN * seen)):
         return ""
     values: Values = {"tool": listed.kind, "seen": seen, "name": name, "moved": kb[name]}
-    text = " {tool} shows {seen:.0f} kB/s of the {moved:kb} that {name} moves: who asks is not in its list"
-    return say(text + " (other users without root, the kernel, mmap, what was written before).", values)
+    text = " {tool} shows {seen:.0f} kB/s of the {moved:kb} that {name} moves: who asks is not in its list "
+    return say(text + "(run it as root; the kernel, mmap and earlier buffered writes are in none).", values)
 
 
 UNSEEN, _LEAST_KB, _SEVERAL = 20.0, 10240.0, 3

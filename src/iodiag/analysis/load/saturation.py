@@ -625,7 +625,7 @@ def _beside(view: View, series: DeviceSeries, level: Level, limits: Limits) -> U
     kind = _kind_of_name(series.name)
     for other in (one for one in disks_of(view) if one is not series and _kind_of_name(one.name) == kind):
         for calm in (state for state in states(other) if state.kind == level.direction):
-            is_like = 1 / _SAME_SIZE <= calm.size_kb / level.size_kb <= _SAME_SIZE
+            is_like = calm.size_kb <= _SAME_SIZE * level.size_kb <= _SAME_SIZE**2 * calm.size_kb
             is_calm = calm.util < _CALM_UTIL and calm.at_once * _SHORTER <= level.busy_depth
             is_quick = 0 < calm.latency_ms * _BESIDE_TIMES <= level.latency_ms
             is_many = _LEAST_RATE <= calm.rate <= level.rate

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.table.table import Floats, Mask, Table
 
-MOST_RUNS = 40
+_MOST_RUNS = 40
 """Runs of which each is held against the others; more are a log of commands, each of moments of its own."""
 
 
@@ -24,7 +24,7 @@ def with_common_reports(tables: Mapping[str, Table]) -> dict[str, Table]:
             for segment in np.unique(table["segment"][_is_of(table, source)]).tolist():
                 runs.setdefault(segment, set()).add(family)
         merged: list[int] = []
-        for segment in sorted(runs) if 1 < len(runs) <= MOST_RUNS else ():
+        for segment in sorted(runs) if 1 < len(runs) <= _MOST_RUNS else ():
             for into in merged:
                 if not runs[into] & runs[segment] and _merge(result, source, into, segment):
                     runs[into] |= runs[segment]
@@ -68,7 +68,7 @@ def clocks(table: Table) -> Floats:
     return np.where(np.isnan(seconds), table.floats("clock_s"), seconds)
 
 
-def _is_told(rows: Table, clocks: Floats) -> bool:
+def _is_told(rows: Table, shown: Floats) -> bool:
     """Whether each report of some rows has one clock, and each clock one report."""
-    pairs = np.unique(np.stack((rows["report"].astype(np.float64), clocks), axis=1), axis=0)
-    return not np.isnan(clocks).any() and all(len(np.unique(side)) == len(pairs) for side in pairs.T)
+    pairs = np.unique(np.stack((rows["report"].astype(np.float64), shown), axis=1), axis=0)
+    return not np.isnan(shown).any() and all(len(np.unique(side)) == len(pairs) for side in pairs.T)

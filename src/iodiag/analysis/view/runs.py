@@ -155,8 +155,8 @@ def beside(own: Run, other: Run) -> Evidence:
         slow, where = (own, "here") if there > here else (other, "there")
         if float(values["times"]) >= SLOWER and slow.is_held_up and not (own.swaps or other.swaps):
             end = "; {times} times as much is moved " + ("there" if slow is own else "here")
-            end += f", and tasks wait {where} while CPUs have time left: for the same work storage is slower "
-            end += where
+            end += f", and tasks wait {where} while CPUs have time left: if the work is the same, storage is "
+            end += f"slower {where}"
     parts += [
         "iowait is {iowait:.0f} %",
         "{idle:.0f} % is idle",

@@ -161,9 +161,11 @@ class _Boot:
     clocks: list[tuple[float, float]] = field(default_factory=list)
     second: str = ""
     last: dict[tuple[str, ...], tuple[int, _Event]] = field(default_factory=dict)
-    paths: dict[str, int] = field(default_factory=dict)
+    paths: dict[str, tuple[int, str]] = field(default_factory=dict)
 
-    def take(self, at: int, begin: str, text: str, boot_s: float) -> tuple[str, dict[str, str]] | None:
+    def take(
+        self, at: int, begin: str, text: str, boot_s: float, stamp: str
+    ) -> tuple[str, dict[str, str]] | None:
         """The kind of an event that a line says, and what it is about; None of any other line."""
         if begin in _CLOCKS:
             told = re.match(_TELLS_TIME, text)
@@ -173,14 +175,17 @@ class _Boot:
         self.names.learn(begin, text)
         found = kind_of(begin, text)
         if found and found[0] == ACTIVE_PATHS:
-            return self._paths_of(**found[1])
+            return self._paths_of(**found[1], stamp=stamp)
         return found if found and not self._looks_around(at, found[0], text, boot_s) else None
 
-    def _paths_of(self, dev: str, paths: str) -> tuple[str, dict[str, str]] | None:
-        """What a count of the active paths of a map says beside the one before; alone only that none is."""
+    def _paths_of(self, dev: str, paths: str, stamp: str) -> tuple[str, dict[str, str]] | None:
+        """What a count of the active paths of a map says beside the one before; alone only that none is.
+
+        Where stamps go back the log has its newest lines first, or another one begins.
+        """
         left = int(paths)
-        before, self.paths[dev] = self.paths.get(dev, left), left
-        if left == before and left:
+        (before, last), self.paths[dev] = self.paths.get(dev, (left, stamp)), (left, stamp)
+        if stamp < last or (left == before and left):
             return None
         return "path up" if left > before else "path down" if left else "all paths down", {"dev": dev}
 
@@ -304,9 +309,10 @@ class _Log:
         if host not in self.boots:
             self.boots[host] = _Boot(_named(host))
         boot, boot_s = self.boots[host], _uptime(match)
-        if found := boot.take(at, begin, text, boot_s):
+        stamp = _stamp(match)
+        if found := boot.take(at, begin, text, boot_s, stamp):
             line = lines[at - 1].number
-            boot.keep(_Event(line, _stamp(match), boot_s, text[:_LONGEST_MESSAGE], *found))
+            boot.keep(_Event(line, stamp, boot_s, text[:_LONGEST_MESSAGE], *found))
 
     def _settle(self, host: str) -> None:
         boot = self.boots.pop(host, None)

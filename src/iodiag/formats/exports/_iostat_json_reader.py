@@ -139,8 +139,11 @@ class _Run:
     def is_again(self, kind: str, item: str, at: int) -> bool:
         """Whether a row is of a report behind the last one that begins: its item, or one above, came twice.
 
-        Behind the devices of a group (its name has a blank in front) those of another may be the same.
+        Behind the devices of a group (its name has a blank in front) those of another may be the same. A
+        share may be mounted twice.
         """
+        if kind not in _IN_ROWS:
+            return False
         listed = self.listed.setdefault(kind, set())
         if item in listed or _AGAIN in listed:
             listed.add(_AGAIN)

@@ -243,9 +243,9 @@ def _lead(
     """
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span, load.said.latency_ms))
     rows = in_order(loads)
-    ratios = ((load, load.level.size_kb / lead.level.size_kb) for load in loads)
-    own = [load for load, ratio in ratios if 1 / LIKE_SIZE <= ratio <= LIKE_SIZE]
-    own = [load for load in own if load.said.direction == lead.said.direction]
+    own = [load for load in loads if load.said.direction == lead.said.direction]
+    sizes = ((load, sorted((load.level.size_kb, lead.level.size_kb))) for load in own)
+    own = [load for load, (small, large) in sizes if large <= LIKE_SIZE * small]
     for like in (_rows_of_state(series, rows, limits), rows, in_order(own)):
         if (mean := of_samples(view, series, lead, like, limits)) is not None:
             return mean, rows if len(like) < len(rows) else mean.level.rows

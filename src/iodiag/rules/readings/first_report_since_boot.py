@@ -82,7 +82,7 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
     keys = [(source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]]
-    keys += [np.nan_to_num(rows.floats("phase"))] if "phase" in rows else []
+    keys += [np.nan_to_num(rows.floats("phase")).astype(np.int64)] if "phase" in rows else []
     count = len(np.unique(np.stack(keys), axis=1).T)  # two tools' reports of a segment are of two phases
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
     is_of_mounts = found.keys() == {"nfs_mounts"}

@@ -59,14 +59,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if ended or longest:
         yield _finding(view, longest, ended[:_TOLD], length, limits)
     elif streams:
-        yield RULE.undetermined(f"{_share(streams[0], length)}, as a device allows")
+        yield RULE.undetermined(f"{_share(streams[0], length)}, which may be all that its device gives")
     elif not waited_pct(rest[0], length) > 0:
         text = "{process} waited {waited:.2f} s for I/O in a sample whose length is not known"
         values: Values = {"process": rest[0].word("process"), "waited": waited_s(rest[0])}
         yield RULE.undetermined(say(text, values))
     else:
-        yield RULE.undetermined(f"of those listed none waits longer: {_share(rest[0], length)}")
+        least = say(_TOO_LITTLE, {"least": _least_pct(rest[0], limits)})
+        yield RULE.undetermined(f"the longest wait of those listed: {_share(rest[0], length)}{least}")
 
+
+_TOO_LITTLE = "; {least:.0f} % would be told"
 
 MOST, _TOLD = 1.1, 2
 """Times the length of a sample that a process waits in it at the most, for what clocks are off by; and how
