@@ -878,6 +878,15 @@ def test_full_cpus_of_one_run_are_nothing_against_tasks_that_wait_in_another(rep
     assert 'This is the run "After"' in report.headline
 
 
+def test_of_two_runs_as_bad_the_one_in_which_nothing_moves_is_worse(report_of):
+    moves = [{"b": 10, "wa": 40, "id": 50, "bo": 80_000 + 900 * n} for n in range(8)]
+    stands = [{"b": 6, "wa": 40, "id": 50, "bo": 60_000 + 900 * n, "bi": 0} for n in range(8)]
+    stands[3:6] = [{"b": 6, "wa": 40, "id": 50, "bo": 0, "bi": 0}] * 3
+    report = report_of(f"Old (2.4\n3):\n{vmstat(moves)}\nNew:\n{vmstat(stands)}")
+    assert 'This is the run "New"' in report.headline
+    assert "in the run of lines" in report.headline  # half of a bracket is no name
+
+
 def test_a_worse_finding_of_another_run_is_kept(report_of):
     swaps = [
         {"b": 3, "si": 9000, "so": 9000, "bi": 9000, "bo": 9000, "wa": 5, "id": 5, "us": 60, "sy": 30}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from iodiag.analysis.view.runs import Run, beside, runs
+from iodiag.analysis.host.runs import Run, beside, runs
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Finding, Outcome

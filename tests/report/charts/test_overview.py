@@ -8,6 +8,7 @@ import pytest
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import DeviceSummary, HostTable, Report, Series, Verdict
 from iodiag.report.charts import finding_charts, overview
+from iodiag.report.charts.chart import BarPanel
 from report.builders import empty_report, raid5_report
 
 UNKNOWN = (math.nan,) * 4
@@ -277,3 +278,9 @@ def test_each_device_can_take_the_place_of_the_first_picture():
     assert [name for name, _ in found] == ["sda", "sdb"]
     assert [len(chart.panels) for _, chart in found] == [2, 2]
     assert {chart.window for _, chart in found} == {first.window}
+
+
+def test_a_share_is_drawn_of_the_whole_and_other_values_of_the_largest():
+    assert BarPanel("Busy, %", (("", (19.5, math.nan)),)).top == 100
+    assert BarPanel("Busy, %", (("", (131.0,)),)).top == 131
+    assert BarPanel("Rate, kB/s", (("", (19.5, 4.0)),)).top == 19.5

@@ -88,6 +88,12 @@ class BarPanel:
     title: str
     groups: tuple[tuple[str, tuple[float, ...]], ...]
 
+    @property
+    def top(self) -> float:
+        """What a bar over the whole width stands for: the largest value; of shares, all there is."""
+        whole = 100.0 if self.title.endswith(", %") else 0.0
+        return max([whole, *(v for _, values in self.groups for v in values if math.isfinite(v))])
+
 
 @dataclass(frozen=True)
 class Heatmap:

@@ -285,11 +285,10 @@ def _heatmap(picture: Heatmap) -> Drawing:
 
 def _bar_panel(panel: BarPanel, frame: Frame, row: float) -> list[Shape]:
     """The bars of each row, the first group's on top, with a number behind each."""
-    highest = max((v for _, values in panel.groups for v in values if math.isfinite(v)), default=0.0) or 1.0
     numbers = [wording.number(value) for _, values in panel.groups for value in values]
     # room for the number behind the longest bar
     room = max(text_width(number, axes.LEGEND) for number in numbers) + 3
-    scale = Scale(0.0, highest, frame.left, frame.right - room)
+    scale = Scale(0.0, panel.top or 1.0, frame.left, frame.right - room)
     above = (row - BAR * len(panel.groups)) / 2
     shapes: list[Shape] = []
     for at, (_, values) in enumerate(panel.groups):

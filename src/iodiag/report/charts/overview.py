@@ -247,7 +247,7 @@ def _rows_of(chart: Bars) -> tuple[str, ...]:
     """A row for each device: a bar for the first panel, and the numbers of all."""
     wide = max(map(len, chart.labels))
     columns = [panel.groups[0][1] for panel in chart.panels]
-    top = max(value for value in columns[0] if is_drawable(value))
+    top = chart.panels[0].top
     heads = [panel.title for panel in chart.panels]
     rows = []
     for label, values in zip(chart.labels, zip(*columns, strict=True), strict=True):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.paging import STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.view.common_clocks import clocks
@@ -34,9 +37,10 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What a sentence calls it; a label that had to be cut is a paragraph, not a name."""
+        """What a sentence calls it; no name is a label that was cut, half of a bracket, or with a prompt."""
         lines = f"lines {self.first} to {self.last}"
-        is_name = self.label and not self.label.endswith("…")
+        is_whole = not self.label.endswith("…") and self.label.count("(") == self.label.count(")")
+        is_name = self.label and is_whole and not re.search(r"\S@\S.*[$#]", self.label)
         return f'"{self.label.rstrip(":")}" ({lines})' if is_name else f"of {lines}"
 
     @property
@@ -44,8 +48,19 @@ class Run:
         """How much waits in it, for I/O first of all: what tells which of two that are as bad is worse."""
         columns = (("queue", "blocked"), ("cpu", "iowait_pct"), ("queue", "run_queue"))
         moved = (("paging", "pgpgin_kb_per_s"), ("paging", "pgpgout_kb_per_s"))
-        waits = tuple(weighted.or_zero(self.mean(*column)) for column in columns)
+        waits = (self.stalled, *(weighted.or_zero(self.mean(*column)) for column in columns))
         return *waits, sum(weighted.or_zero(self.mean(*column)) for column in moved)
+
+    @property
+    def stalled(self) -> float:
+        """Tasks that are blocked in samples in which nothing moves, on average over all of them."""
+        queue, paging = self.samples("queue"), self.samples("paging")
+        if queue is None or paging is None:
+            return 0.0
+        own, other = paired(queue, paging)
+        moved = sum(np.nan_to_num(paging.floats(f"pgpg{way}_kb_per_s")) for way in ("in", "out"))
+        is_still = np.asarray(moved)[other] < STILL_KB
+        return float(np.nan_to_num(queue.floats("blocked")[own])[is_still].sum()) / max(1, len(queue))
 
     @property
     def swaps(self) -> bool:
@@ -157,9 +172,12 @@ def beside(own: Run, other: Run) -> Evidence:
             end = "; {times} times as much is moved " + ("there" if slow is own else "here")
             end += f", and tasks wait {where} while CPUs have time left: if the work is the same, storage is "
             end += f"slower {where}"
+    cpu = other.samples("cpu")
+    values["least"] = np.nan if cpu is None else float(np.nanmin(cpu.floats("idle_pct")))
+    is_uneven = 2 * float(values["least"]) < float(values["idle"])
     parts += [
         "iowait is {iowait:.0f} %",
-        "{idle:.0f} % is idle",
+        "{idle:.0f} % is idle" + " (at the least {least:.0f} %)" * is_uneven,
         "{blocked:.1f} tasks are blocked on average",
     ]
     return cite(rows, ", ".join(parts) + end, values, weighs="context")
