@@ -607,6 +607,7 @@ _REMEDY = (
     "Give a bulk reader or writer less of the disk (ionice -c3, io.max of its control group).",
 )
 
+_SHOW_DIRTY = ("grep -E 'Dirty|Writeback' /proc/meminfo",)
 _REMEDY_OF_FLUSHES = (
     "Let less pile up between flushes: lower vm.dirty_background_bytes and vm.dirty_bytes.",
     _REMEDY[0],
@@ -617,7 +618,9 @@ def _what_to_do(meanwhile: Values) -> dict[str, tuple[str, ...]]:
     """The fields of a finding that say so, by what is moved where no disk is shown."""
     if not moved_in_all(meanwhile) >= STILL_KB:
         return {"remedy": RULE.remedy, "confirm": RULE.confirm}
-    return {"remedy": _REMEDY_OF_FLUSHES if "between" in meanwhile else _REMEDY, "confirm": _CONFIRM}
+    if "stretches" in meanwhile:
+        return {"remedy": _REMEDY_OF_FLUSHES, "confirm": _CONFIRM}
+    return {"remedy": _REMEDY, "confirm": (*_SHOW_DIRTY * ("between" in meanwhile), *_CONFIRM)}
 
 
 RULE = Rule(
