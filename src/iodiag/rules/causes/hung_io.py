@@ -465,7 +465,7 @@ def _kept(other: DeviceSeries, stall: Stall) -> Table | None:
     served = own.floats("ios_per_s") * own.floats("latency_ms") / 1000
     kept = own.floats("depth") - np.nan_to_num(served)
     is_whole = (kept >= 1 - MOST_SERVED) & (np.abs(kept - np.rint(kept)) <= MOST_SERVED)
-    is_kept = is_whole & (served <= MOST_SERVED) & (own.floats("util") >= ALWAYS_BUSY)
+    is_kept = is_whole & (served > 0) & (served <= MOST_SERVED) & (own.floats("util") >= ALWAYS_BUSY)
     return own if len(own) and bool(is_kept.all()) and np.ptp(np.rint(kept)) == 0 else None
 
 
