@@ -824,6 +824,28 @@ def test_the_load_average_is_told_where_nothing_else_counts_tasks(report_of):
     assert "load average" not in only(report_of(LOADED, vmstat([{"b": 9, "wa": 95}] * 4))).summary
 
 
+@pytest.mark.parametrize(
+    ("load", "shares", "told"),
+    [
+        ("159.47, 149.89, 160.80", "2.0 us, 0.0 id, 95.6 wa", ("critical", "medium")),
+        ("44.10, 45.89, 39.80", "21.0 us, 7.0 id, 70.0 wa", ("warning", "medium")),
+        ("159.47, 49.89, 3.80", "2.0 us, 0.0 id, 95.6 wa", ("notice", "low")),  # a moment
+        ("0.50, 0.40, 0.30", "2.0 us, 2.0 id, 95.6 wa", ("notice", "low")),  # long ago
+        ("159.47, 149.89, 160.80", "65.0 us, 3.0 id, 30.0 wa", ("notice", "low")),  # they run
+    ],
+)
+def test_a_first_screen_of_top_is_of_now_where_the_load_average_is_a_crowd_that_waits(
+    report_of, load, shares, told
+):
+    text = LOADED.replace("159.47, 149.89, 160.80", load)
+    text = text.replace("2.0 us", shares.split(", ")[0]).replace("0.0 id", shares.split(", ")[1])
+    report = report_of(text.replace("95.6 wa", shares.split(", ")[2]))
+    finding = only(report)
+    assert (finding.severity, finding.confidence) == told
+    assert "as an average since boot or over a run" in finding.summary
+    assert ("possibly" in report.headline) is (told[1] == "low")
+
+
 def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(report_of):
     many = [{"b": 90 + n, "wa": 80, "bi": 120_000} for n in range(6)]
     few = [{"b": 30 + n, "wa": 20, "bi": 500_000} for n in range(6)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
@@ -90,6 +91,22 @@ def load_average(view: View) -> Fact | None:
     """The highest load average of uptime, w or top, where no table counts tasks."""
     facts = view.facts_of("uptime") if view.samples("queue") is None else []
     return max(facts, key=lambda fact: fact.number("load_one"), default=None)
+
+
+def waiting_crowd(view: View) -> float:
+    """The lesser load average of 1 and 15 minutes where it is a crowd's and CPUs mostly wait; else 0.
+
+    It is of now, even where the shares of CPU time may be averages since boot.
+    """
+    counted, shares = load_average(view), cpu_shares(view.cpu_all)
+    if counted is None or shares is None or not shares.is_io_bound:
+        return 0.0
+    load = min(counted.number("load_one"), counted.number("load_fifteen"))
+    return load if load >= CROWD_LOAD else 0.0
+
+
+CROWD_LOAD, CROWDED_LOAD = 20.0, 100.0
+"""Load averages of a host that mostly waits: of a crowd that waits now, and of work that stands still."""
 
 
 def who_sleeps(view: View) -> str:

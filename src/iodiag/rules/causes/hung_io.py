@@ -184,9 +184,9 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     is_held = answers(series) or (_holds(worst) and bool(waiters))
     stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
     is_standing = worst.release is None and ((is_shown and is_held) or stuck >= 2)
+    is_standing |= is_queue and least_s >= limits.timeout
     is_moment = _is_moment(worst, limits)
     severity: Severity = "notice" if sure == "low" else "warning"
-    is_standing |= is_queue and least_s >= limits.timeout
     if severity == "warning" and is_standing and not (is_moment and not place):
         severity = "critical"
     values = _values(series, worst) | {"count": len(stalls), "least": least_s}
@@ -194,25 +194,30 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     ends = " until the end of the capture" if worst.release is None else ""
     held = " with {depth} in flight" if values["depth"] else ""
     where = "; " + place[0].text + "." if place else "."
-    how_long = in_samples(len(series.samples), "samples", "all")
-    if _is_timed(worst.rows):
-        how_long = "for {seconds:.0f} s"
-    elif least_s >= limits.least_seconds:
-        how_long = "for {least:.0f} s or longer, by the digits of the rates"
     kept = "".join(f"; {item.text}" for item in waiters if "kept" in item.values)
+    then = f"{kept}{where}" + _MOMENT * (is_moment and bool(held) and worst.release is None)
+    how_long = _how_long(series, worst, is_bound=least_s >= limits.least_seconds)
     return RULE.finding(
         severity=severity,
         confidence=sure,
         **device_fields(worst.rows, series.name),
         summary=say(
-            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{kept}{where}"
-            + (_MOMENT if is_moment and held and worst.release is None else ""),
-            values,
-        ),
+            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}", values
+        )
+        + then,
         evidence=evidence,
         **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {}))
         | (_SEEN_IN_FLIGHT if held_above or (serves and not place and held) else {}),
     )
+
+
+def _how_long(series: DeviceSeries, stall: Stall, *, is_bound: bool) -> str:
+    """For how long it completed nothing, or for how long at the least where the digits of rates bound it."""
+    if _is_timed(stall.rows):
+        return "for {seconds:.0f} s"
+    if is_bound:
+        return "for {least:.0f} s or longer, by the digits of the rates"
+    return in_samples(len(series.samples), "samples", "all")
 
 
 def _is_moment(stall: Stall, limits: Limits) -> bool:
