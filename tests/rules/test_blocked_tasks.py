@@ -452,6 +452,15 @@ def test_a_crowd_that_stays_and_gets_a_fraction_comes_to_a_stand(report_of, task
     assert ("what is moved falls from" in finding.summary) is (severity == "critical")
 
 
+def test_what_is_moved_is_of_the_samples_in_which_tasks_wait(report_of):
+    """The first row counts tasks of now, and its rates are averages since boot."""
+    head, names, first, *rows = vmstat([{"b": 1, "bi": 11_000, "wa": 20}] * 4).splitlines()
+    text = "\n".join([head, names, first.replace("0      0", "0      4", 1), *rows])
+    finding = only(report_of(f"$ vmstat 5\n{text}\n", rules=[RULE]))
+    assert "4 tasks are blocked on I/O, in 1 of 5 samples" in finding.summary
+    assert "meanwhile" not in finding.summary
+
+
 ONE_STRETCH = "one stretch of writes, buffered ones that are flushed or those of a job that waits for each"
 FILLS = [row | {"cache": 900_000 + 40_000 * n} for n, row in enumerate(BURST)]
 

@@ -10,7 +10,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers, same_reports
 from iodiag.model.capture import Fact
 from iodiag.table.table import Mask, Table, by_text
 
@@ -38,15 +38,21 @@ FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
-    """The rows of a host's table in the same reports as `rows`; where none are, those of the same run.
+    """The rows of a host's table in the same reports as `rows`; where none are, those of other tools.
 
-    vmstat beside iostat is a source of its own; then its whole capture of that run stands for the window.
+    None where the same tool has such rows of other reports. vmstat beside iostat is a source of its own; then
+    its whole capture of that run stands for the window.
     """
     samples = view.samples(table)
     if samples is None:
         return None
     same = same_reports(samples, rows)
-    return samples[same] if same.any() else view.of_same_run(samples, rows)
+    if same.any():
+        return samples[same]
+    # a run that has such samples has none of these reports, as of a first one that averages
+    runs, own = (keys // REPORTS for keys in report_numbers(samples, rows))
+    others = samples[~np.isin(runs, own)]
+    return view.of_same_run(others, rows) if len(others) else None
 
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
