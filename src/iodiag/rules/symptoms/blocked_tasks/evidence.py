@@ -268,7 +268,7 @@ def reads_held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evide
     falls = all(part.mean() > FALL * float(values["during"]) for part in before_and_after)
     chance = float((others <= reads[in_run].max()).mean()) ** len(places)
     if is_flood and falls and chance <= MOST_CHANCE:
-        text = "reads fall from {before:kb} to {during:kb} meanwhile: who reads waits behind the flush"
+        text = "reads fall from {before:kb} to {during:kb} meanwhile: who reads waits behind these writes"
         yield cite(paging[in_run], text, values, worst="pgpgout_kb_per_s")
 
 
@@ -309,12 +309,21 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
     text, values = moved(paging)
     text += takes_no_more(values, rows.floats("waiting"))
     samples = view.samples("paging")
-    others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
+    samples = paging if samples is None else samples
+    others = samples[~same_reports(samples, paging)]
     between = weighted.mean(others, "pgpgout_kb_per_s", "paging")
     least = max(BURST * between, 2 * float(values["read"]), STILL_KB)
     if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= least:
-        text += ", in the other samples {between:kb}: buffered writes are flushed in bursts"
         values["between"] = between
+        is_high = samples.floats("pgpgout_kb_per_s") * BURST >= float(values["written"])
+        stretches = int(is_high[0]) + int((np.diff(is_high.astype(int)) > 0).sum())
+        text += ", in the other samples {between:kb}: "
+        if stretches > 1 or page_cache_growth(view, paging) is not None:
+            values["stretches"] = stretches
+            text += "buffered writes are flushed" + " in bursts" * (stretches > 1)
+        else:
+            text += "one stretch of writes, buffered ones that are flushed or those of a job that waits for "
+            text += "each (of the former, Dirty in /proc/meminfo is large before)"
     return f"; meanwhile {text}", values
 
 
