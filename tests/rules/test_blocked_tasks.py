@@ -41,6 +41,8 @@ def test_blocked_tasks_by_number(report_of, blocked, options, expected):
         ([6] * 20, ("warning", "medium")),
         ([6, 6], ("notice", "medium")),
         ([0] * 17 + [6] * 3, ("notice", "medium")),
+        ([6, 6, 1, 6, 6, 0, 6] + [0] * 8, ("warning", "medium")),
+        ([6, 0, 0] * 5, ("notice", "medium")),
     ],
 )
 def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, blocked, told):
@@ -487,6 +489,14 @@ def test_a_lone_writer_at_a_flat_rate_does_not_show_what_the_disk_takes(report_o
     finding = only(report_of(vmstat([row | {"bo": 8000} for row in BURST]), rules=[RULE]))
     assert "flat rate" in finding.summary
     assert "takes no more" not in finding.summary
+
+
+@pytest.mark.parametrize(("little", "severity"), [(500, "warning"), (2000, "notice")])
+def test_a_task_that_gets_a_fraction_amid_a_load_is_a_cost(report_of, little, severity):
+    rows = [{"b": 1, "bi": bi, "wa": 30} for bi in [8000] * 6 + [little] * 5 + [8000] * 6]
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("in 5 samples in a row 500 kB/s are moved" in finding.summary) == (severity == "warning")
 
 
 STANDS = [{"b": 20, "wa": 60, "bo": 0, "bi": 0}] * 8
