@@ -1003,9 +1003,22 @@ def test_an_idle_disk_is_not_like_one_that_completes_nothing():
     assert "sdb" not in report.headline
 
 
-def test_a_row_without_a_name_shows_no_health_of_the_others():
-    text = iostat([{"sda": CALM}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
-    assert report_of(text).verdict.state != "healthy"
+@pytest.mark.parametrize(
+    ("row", "is_quick"),
+    [
+        (CALM, True),
+        (load(300, 0.9, size=150, util=80), True),
+        (load(100, 4.0, size=4), False),
+        (load(2000, 0.9, size=4, util=95) | {"aqu-sz": 40.0}, False),
+    ],
+    ids=["quick on any class", "quick and busy", "between flash and disk", "more in flight"],
+)
+def test_a_row_without_a_name_shows_what_it_does_and_no_health_of_the_others(row, is_quick):
+    text = iostat([{"sda": row}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
+    report = report_of(text)
+    assert report.verdict.state in ("unknown", "open")
+    assert ("unnamed shows no trouble (2 of 2" in report.headline) is is_quick
+    assert ("nothing is known of other devices" in report.headline) is is_quick
 
 
 def test_all_disks_together_are_told_where_none_is_named():

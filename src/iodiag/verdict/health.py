@@ -141,8 +141,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "slow"
     if is_late_on_any_class(series):
         return "slow"
-    if series.name == UNNAMED:
-        return "not shown"  # what stands for one row says nothing of those that are gone
+    if series.name == UNNAMED and not is_prompt(series):
+        return "not shown"  # no name says its class: only what is quick on the fastest one needs none
     if _health_in(series, max(active, key=waited)) == "slow":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):

@@ -35,6 +35,7 @@ from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import UNNAMED
 from iodiag.verdict.health import (
     LEAST_MOMENTS,
     MANY_SAMPLES,
@@ -203,9 +204,12 @@ def more_to_capture(views: Sequence[View]) -> str:
     if tool := _of_mounts_alone(views):
         capture = f"`{tool}`"
     more = f"Capture more while it is slow: {capture}"
-    doubtful = not_shown(views)[:SHOWN]
+    shown = _shown(views)
+    doubtful = [one for one in not_shown(views)[:SHOWN] if id(one[0]) not in shown]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    elif any(view.left_out is not None for view in views) and unusable(views):
+        more = f"Capture again with a current sysstat: {capture}"
     if any(map(tasks_beyond_cpus, views)):
         more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
     if any(_is_loaded(view) for view in views):
@@ -336,12 +340,14 @@ def _devices_without_samples(view: View) -> list[str]:
 
 
 def unusable(views: Sequence[View]) -> dict[str, str]:
-    """Why each device of which no sample can be true was left out: of these nothing is known."""
+    """Why nothing is known of a device: no sample of it can be true, or no row has its name."""
     left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
     reasons = [
         (view, *one) for view, rows in left_out for one in zip(rows["device"], rows["anomaly"], strict=True)
     ]
-    return {name: reason for view, name, reason in reasons if view.series(name) is None}
+    known = {name: reason for view, name, reason in reasons if view.series(name) is None}
+    is_bare = any(view.series(UNNAMED) is not None for view in views)
+    return known | ({"other devices": "the table has lost their names"} if is_bare else {})
 
 
 def _calm_clause(views: Sequence[View]) -> str:
@@ -448,8 +454,13 @@ def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
             with_traffic.append((series, slowest, beside))
     with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    shown = _shown(views)
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
+
+
+def _shown(views: Sequence[View]) -> set[int]:
+    """Devices (by their id) that were shown to be healthy, or did nothing."""
+    return {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
 
 
 def _where_requests_are(view: View) -> str:
