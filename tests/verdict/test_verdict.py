@@ -2245,3 +2245,21 @@ def test_processes_that_account_for_next_to_nothing_are_told_beside_a_device(kb,
 
 def test_processes_listed_beside_an_idle_device_account_for_it():
     assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_told"),
+    [
+        ({"zd16": load(90, 9.0, size=480, util=90)}, True),
+        ({"zd16": load(90, 9.0, size=300, util=90)}, False),
+        ({"zd16": load(90, 9.0, size=480, util=90, reads=0)}, False),
+        ({"zd16": load(90, 9.0, size=480, util=90), "sdb": load(90, 0.5)}, False),
+        ({"sdb": load(90, 9.0, size=480, util=60)}, False),
+    ],
+    ids=["as much", "less", "the other way", "several disks", "no volume"],
+)
+def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_told):
+    cpu = {"%idle": 70.0, "%user": 5.0, "%iowait": 25.0}
+    report = report_of(iostat([{"sda": load(400, 7.0, size=100, util=100)} | beside], cpu=cpu))
+    assert report.verdict.state == "open"
+    assert ("zd16 is at work beside it" in report.headline) is is_told

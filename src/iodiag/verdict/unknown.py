@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
@@ -42,6 +42,7 @@ from iodiag.verdict.health import (
     SELDOM_PER_S,
     healths,
     is_brief,
+    is_hardly_used,
     lasting_states,
     many_ask,
     mean_blocked_tasks,
@@ -443,7 +444,8 @@ DOUBT, SHOWN = "it does not show whether the latency of", 3
 
 
 def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
-    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
+    """Devices with traffic, the slowest first of those that are used, each with what most waited in and what
+    is beside it.
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
@@ -453,7 +455,7 @@ def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
             slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
             with_traffic.append((series, slowest, beside))
-    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+    with_traffic.sort(key=lambda found: (not is_hardly_used(found[1]), _slowness(found[1])), reverse=True)
     shown = _shown(views)
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
 
@@ -521,6 +523,8 @@ def why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
+        if first.is_stacked and any(map(lacks_disks, views)):
+            untimed += "; disks below it are not in the capture"
         values["class"] = _by_class(first, slowest) + dearer_since_boot(views, first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")

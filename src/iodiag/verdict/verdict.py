@@ -56,7 +56,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely, volume_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
@@ -318,7 +318,9 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
-    why = likely(view, series, busiest(series)) or "; the capture does not show why"
+    state = busiest(series)
+    why = likely(view, series, state) or volume_clause(view, series, state)
+    why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
         asks = (
@@ -330,7 +332,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks += "`pidstat -d 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
-    if busiest(series).kind == "stuck":
+    if state.kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
