@@ -58,8 +58,8 @@ def lack_of_disks(views: Sequence[View], told: str = "") -> str:
 
 def _of_a_process(views: Sequence[View], told: str) -> str:
     """What the process of pidstat or iotop that moved most did, and how long it waited; empty without one."""
-    named = (fact for view in views for fact in view.facts_of("pidstat", "iotop") if fact.word("process"))
-    facts = [fact for fact in named if not fact.values.keys() & _TOTALS]
+    given = [fact for view in views for fact in view.facts_of("pidstat", "iotop")]
+    facts = [fact for fact in given if fact.word("process") and not fact.values.keys() & _TOTALS]
     if not facts:
         return ""
     moved = {
@@ -74,7 +74,14 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
     text += _of_its_samples(views, facts[at].word("pid"), values)
-    text += ", and waited {waited:.2f} s for I/O per sample" if float(values["waited"]) > 0 else ""
+    values["length"] = next((n for fact in given if (n := fact.number("interval_s")) > 0), 0.0)
+    each = " of {length:g} s" if values["length"] else ""
+    text += f", and waited {{waited:.2f}} s for I/O per sample{each}" if float(values["waited"]) > 0 else ""
+    every = next((f for view in views for f in view.facts_of("pidstat") if f.number("processes") > 1), None)
+    if every is not None:
+        values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
+        values["count"] = every.number("processes")
+        text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
     late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
     if (share := late.number("io_pct")) >= _SOME_PCT:
         values |= {"late": late.word("process"), "share": share}
