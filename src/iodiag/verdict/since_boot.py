@@ -12,6 +12,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
+from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.units import KB_PER_MB
@@ -248,12 +249,12 @@ def busier_since_boot(view: View) -> str:
     return ""
 
 
-def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State) -> str:
-    """That it takes far more time for each MB than on average since boot, in smaller requests, as a clause.
+def dearer_since_boot(view: View, series: DeviceSeries, state: State) -> str:
+    """That it takes far more time for each MB than on average since boot, in smaller requests: a predicate.
 
     Of one direction then and now, of a device that was at work then as well, and of no stream then.
     """
-    old = next((o for view in views if series in view.devices and (o := view.since_boot.get("disk"))), None)
+    old = view.since_boot.get("disk")
     own = old[old["device"] == series.name][-1:] if old is not None else None
     if own is None or not len(own) or state.kind not in ("reads", "writes"):
         return ""
@@ -272,10 +273,11 @@ def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State)
     is_dearer = float(values["now"]) >= _DEARER * float(values["old"])
     if not is_dearer or _SMALLER * state.size_kb > float(values["size"]):
         return ""
+    values["what"] = text_of(state, len(series.samples))
     text = (
-        "; for each MB/s it is busy {now:.0f} % of the time, since boot it was {old:.0f} %, at {old_rate}/s "
+        "is busy by the number of its requests ({what}): for each MB/s it is busy {now:.0f} % of the time, "
     )
-    return say(text + "of {size:.1f} kB: many small requests", values)
+    return say(text + "since boot it was {old:.0f} %, at {old_rate}/s of {size:.1f} kB", values)
 
 
 _HARDLY_IDLE_PCT, _OTHER, _DEARER, _SMALLER = 70.0, 0.1, 2.0, 2.0

@@ -55,7 +55,6 @@ from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
-    dearer_since_boot,
     did_nobody_wait,
     hours_since_boot,
     is_calm_on_average,
@@ -525,7 +524,7 @@ def why_unknown(views: Sequence[View]) -> str:
         untimed += _collapse_clause(first)
         if first.is_stacked and any(map(lacks_disks, views)):
             untimed += "; disks below it are not in the capture"
-        values["class"] = _by_class(first, slowest) + dearer_since_boot(views, first, slowest)
+        values["class"] = _by_class(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
         return said + (asked if slowest.latency_ms > 0 else _host_clause(views))

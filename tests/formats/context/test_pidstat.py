@@ -314,4 +314,4 @@ def test_its_clocks_are_of_the_day_in_the_banner(banner, start, clocks):
     assert (section.start, section.clocks) == (start, clocks)
     assert (section.end == "2025-05-21 15:11:58") is bool(banner)
     said = iodiag.analyze([given]).headline
-    assert said.endswith("per sample of 1 s; 2 processes read 20 kB/s and wrote 153,800 kB/s in all.")
+    assert "per sample of 1 s; 2 processes read 20 kB/s and wrote 153,800 kB/s in all." in said
