@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
 from iodiag.analysis.measure.quoting import quote
@@ -116,8 +117,9 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     # what needs no table is from logs and reports of devices, which are no averages
     if used and view.average_only & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"
-        summary = of_averages(finding.summary)
-        said = tuple(replace(e, text=of_averages(e.text)) for e in finding.evidence)
+        over = over_hours([view])
+        summary = of_averages(finding.summary, over)
+        said = tuple(replace(e, text=of_averages(e.text, over)) for e in finding.evidence)
         finding = replace(finding, confidence="low", severity=severity, samples=None)
         finding = replace(finding, summary=summary, evidence=said)
     if "cpu" in used and not finding.devices:

@@ -211,24 +211,6 @@ _SPARE_PCT = 50.0
 """Idle time from which iowait counts all who wait."""
 
 
-def hours_since_boot(views: Sequence[View]) -> str:
-    """How long averages since boot are of, as totals beside their rates tell; empty where none does."""
-    spans = [np.empty(0)]
-    for old in (view.since_boot["disk"] for view in views if "disk" in view.since_boot):
-        for way in ("read", "write"):
-            rates = old.floats(f"{way}_kb_per_s")
-            is_known = rates >= _TELLING_KB
-            spans.append(old.floats(f"{way}_kb")[is_known] / rates[is_known])
-    seconds = np.concatenate(spans)
-    seconds = seconds[np.isfinite(seconds)]
-    is_one = len(seconds) > 0 and np.ptp(seconds) <= _UNSURE * np.median(seconds)
-    return say(" over {hours:.0f} h", {"hours": float(np.median(seconds)) / 3600}) if is_one else ""
-
-
-_UNSURE, _TELLING_KB = 0.02, 10.0
-"""How far rounding lets the lengths of one average be apart, and kB/s whose rounding is no more."""
-
-
 def busier_since_boot(view: View) -> str:
     """That a device was several times as busy since boot as in all samples, as the end of a clause."""
     old = view.since_boot.get("disk")

@@ -10,6 +10,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS
@@ -56,7 +57,6 @@ from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
     did_nobody_wait,
-    hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
     with_snapshots,
@@ -174,7 +174,7 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
     calm = _NOT_SLOW if is_calm else "nobody is seen to wait for I/O"
-    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
+    return f": on average{over_hours(averaged)} {calm}{said}; a moment they cannot show"
 
 
 _NOT_SLOW = "nothing is slow"
@@ -208,7 +208,7 @@ def more_to_capture(views: Sequence[View]) -> str:
     doubtful = [one for one in not_shown(views)[:SHOWN] if id(one[0]) not in shown]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
-    elif any(view.left_out is not None for view in views) and unusable(views):
+    elif unusable(views).keys() - {_NOT_NAMED}:
         more = f"Capture again with a current sysstat: {capture}"
     if any(map(tasks_beyond_cpus, views)):
         more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
@@ -339,6 +339,9 @@ def _devices_without_samples(view: View) -> list[str]:
     return [name for name in worked if view.series(view.topology.canonical(name)) is None]
 
 
+_NOT_NAMED = "other devices"
+
+
 def unusable(views: Sequence[View]) -> dict[str, str]:
     """Why nothing is known of a device: no sample of it can be true, or no row has its name."""
     left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
@@ -347,7 +350,7 @@ def unusable(views: Sequence[View]) -> dict[str, str]:
     ]
     known = {name: reason for view, name, reason in reasons if view.series(name) is None}
     is_bare = any(view.series(UNNAMED) is not None for view in views)
-    return known | ({"other devices": "the table has lost their names"} if is_bare else {})
+    return known | ({_NOT_NAMED: "the table has lost their names"} if is_bare else {})
 
 
 def _calm_clause(views: Sequence[View]) -> str:
@@ -400,7 +403,8 @@ def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
     if used:
         first = max(used, key=lambda one: busiest(one).requests)
         values |= {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
-        text = "{name} shows no trouble ({what}); " + text
+        asked = next((f"; meanwhile {said}" for view in views if (said := many_ask(view))), "")
+        text = f"{{name}} shows no trouble ({{what}}){asked}; {text}"
     return say(text, values)
 
 

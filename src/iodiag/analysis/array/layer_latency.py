@@ -122,12 +122,12 @@ def has_disks(view: View, layer: DeviceSeries) -> bool:
 
 @cached
 def lacks_disks(view: View) -> bool:
-    """Whether some disks below layers are not in the capture: those that are may carry none of the others.
+    """Whether some disks below layers are not among those of the capture, which may carry none of the others.
 
     Volumes of ZFS are read from its cache, and compressed.
     """
     layers = (one for one in view.devices if may_be_stacked(one) and not one.name.startswith("zd"))
-    return not all(has_disks(view, layer) for layer in layers)
+    return bool(disks_of(view)) and not all(has_disks(view, layer) for layer in layers)
 
 
 def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer | str]]:
@@ -145,7 +145,7 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
         if not known:
             equal = [s for s in physical if _are_equal(upper, (s,))]
             below = tuple(equal[:1]) if equal else below
-            if below and not equal and lacks_disks(view):
+            if not equal and lacks_disks(view):
                 yield upper, "volumes move more than all disks of the capture: others are below them"
                 continue
         if below:

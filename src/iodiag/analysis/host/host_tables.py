@@ -59,7 +59,7 @@ def _leaves(view: View) -> list[DeviceSeries]:
     names = {series.name for series in whole}
     bottom = [s for s in whole if names.isdisjoint(d.name for d in view.topology.below(s.name))]
     disks = [series for series in bottom if not may_be_stacked(series)]
-    if disks and lacks_disks(view):
+    if lacks_disks(view):
         return []
     disks = disks or [series for series in bottom if may_be_disk(view, series)]
     return disks or (bottom if len(bottom) == 1 else [])
