@@ -788,6 +788,27 @@ def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told)
     assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
 
 
+@pytest.mark.parametrize(
+    ("row", "cpus", "told"),
+    [
+        ("sda 2.10 30.40 40.20 3652130 4829480", "", "would take 232.2 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", " (16 CPU)", "would take 644.9 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", "", None),
+        ("sda 24.10 30.40 40.20 3652130 4829480", " (16 CPU)", None),
+        ("sda 2.10 30.40 40.20 3652130 4829480", " (1 CPU)", None),
+    ],
+    ids=["hardly any", "few for many CPUs", "few for one CPU", "some", "a slow disk of one CPU"],
+)
+def test_iowait_that_the_requests_of_the_disks_hardly_explain_is_told_with_its_arithmetic(
+    report_of, row, cpus, told
+):
+    text = f"Linux 5.4.0 (box) 11/20/26 _x86_64_{cpus}\n\n{HALF_WAITED}{WITH_TOTALS}{row}\n"
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "iowait is 48.77 %, as an average over 33.37 h; meanwhile" in summary
+    assert (told or "") in summary
+    assert ("would take" in summary) is (told is not None)
+
+
 def test_who_is_listed_asleep_stands_in_the_sentence_of_blocked_tasks(report_of):
     text = vmstat([{"b": 6, "wa": 60}] * 5) + listed(*"DSD")
     assert only(report_of(text, rules=[RULE])).summary.endswith(

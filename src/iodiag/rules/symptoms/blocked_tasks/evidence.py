@@ -153,7 +153,29 @@ def untimed_rates(view: View, rows: Table) -> Iterator[Evidence]:
     if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
         text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
         values |= {"low": low, "high": high}
+    elif of_each and (each := _least_each_ms(view)) >= HARDLY_MS:
+        text += (
+            "; if it were all that is waited for, each request would take {each:ms} or more: look for NFS, "
+        )
+        text, values["each"] = text + "a lock or a disk that is not shown", each
     yield cite(own, text, values)
+
+
+def _least_each_ms(view: View) -> float:
+    """How long each request of the disks shown would take at the least if iowait were the wait for these.
+
+    NaN of many requests, and on one CPU, where one slow disk may be it. Of an unknown number one waits.
+    """
+    cpu = view.cpu_all
+    disks = (one.samples for one in view.devices if not may_be_stacked(one))
+    rate = sum(weighted.or_zero(weighted.mean(rows, "ios_per_s")) for rows in disks)
+    if cpu is None or view.cpus == 1 or not 0 < rate < FEW_PER_S:
+        return float("nan")
+    return 10 * weighted.mean(cpu, "iowait_pct", "cpu") * (view.cpus or 1) / rate
+
+
+HARDLY_MS, FEW_PER_S = 100.0, 20.0
+"""Latency that requests hardly have on average, and requests per second that are few."""
 
 
 LEAST_EVEN, EVEN, LITTLE_KB, WHOLE_KB = 2, 0.03, 10240.0, 64.0
