@@ -13,9 +13,9 @@ of them in state D, flushers left out, and whether the disks have anything to do
 while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time
 and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
 where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
-lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes are a crowd's; of
-a hundred and more it is critical. One task or two, in half of the samples and more, where no disk is shown and
-CPUs wait for I/O meanwhile; a cost where these have no time left.
+lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes are a crowd's;
+of a hundred and more it is critical. One task or two, in half of the samples and more, where no disk is shown
+and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
