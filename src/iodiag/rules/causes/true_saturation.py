@@ -17,9 +17,9 @@ is left out because it falls short of a threshold by less than they differ. Wher
 in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
-somebody may wait for them; or for a second, a quarter of them reads or a file system's journal held up for
-five; or for half a second and more in a queue of eight while the CPUs do little
-but wait for I/O, or the load average is a hundred and more.
+somebody may wait for them; or for a second, a quarter of them reads, a file system's journal held up for
+five, or several tasks seen to wait while no other device is busy; or for half a second and more in a queue of
+eight while the CPUs do little but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -58,6 +58,7 @@ from iodiag.analysis.host.who_waits import (
     blocked,
     do_several_wait,
     does_nobody_wait,
+    is_any_busy,
     is_waited_for,
     pressure,
 )
@@ -608,8 +609,10 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     is_lasting = is_full and 2 * len(whole) >= len(series.loaded)
     if not is_lasting or level.depth < limits.hard_depth or not latency_ms >= limits.still_ms:
         return False
-    is_read = _is_read(view, whole, limits)
-    is_shared = latency_ms >= limits.second_ms and (is_read or bool(_late_journals(view, series)))
+    # no flush alone fills such a queue, or makes several tasks wait
+    reads, all_requests = (weighted.mean(whole, name) for name in ("reads_per_s", "ios_per_s"))
+    is_shared = reads >= limits.read_share * all_requests or _is_waited_for_alone(view, series, whole)
+    is_shared = latency_ms >= limits.second_ms and (is_shared or bool(_late_journals(view, series)))
     # what comes now waits for all that is in line, which is more than what completed did where the line grows
     drain_ms = 1000 * level.depth / level.rate if level.rate > 0 else 0.0
     in_line_ms = drain_ms if drain_ms >= _GROWS * latency_ms else latency_ms
@@ -620,20 +623,20 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
 
 
+def _is_waited_for_alone(view: View, series: DeviceSeries, rows: Table) -> bool:
+    """Whether several tasks wait for I/O, and no device but those of its stack is busy, to be waited for."""
+    own = relatives(view, series.name)
+    others = (one for one in view.devices if one.name not in own)
+    is_other = is_any_busy(others, rows, 100 * FEW_BUSY, 1.0)
+    return do_several_wait(view, rows) and not is_other
+
+
+FEW_BUSY = 0.2
+"""Busy share of a device from which it may be waited for as well."""
+
+
 _GROWS = 1.5
 """Times the latency of what completed that a line takes to be served, from which it grows (Little's law)."""
-
-
-def _is_read(view: View, rows: Table, limits: Limits) -> bool:
-    """Whether no flush alone fills the queue: by requests, or by kB where these are not told apart (sar -d).
-
-    There several tasks have to be seen to wait: larger reads may be few.
-    """
-    reads, all_requests = (weighted.mean(rows, name) for name in ("reads_per_s", "ios_per_s"))
-    if not math.isnan(reads):
-        return reads >= limits.read_share * all_requests
-    read_kb, kb = (weighted.mean(rows, name) for name in ("read_kb_per_s", "kb_per_s"))
-    return read_kb >= limits.read_share * kb and do_several_wait(view, rows)
 
 
 def _late_journals(view: View, series: DeviceSeries) -> list[Fact]:
