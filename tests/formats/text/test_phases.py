@@ -43,6 +43,8 @@ def lengths(text: str) -> list[float | None]:
         ("$ iostat -x 1\n{0}$ iostat -x 5\n{1}", ["iostat -x 1", "iostat -x 5"]),
         ("$ iostat -x 1\n{0}...\n{1}", ["iostat -x 1", "..."]),
         ("root@box:~# top\nTasks:  91 total,   2 running,  89 sleeping,   0 stopped\n\nroot@box:~# iostat -x 1\n{0}...\n{1}", ["iostat -x 1", "..."]),
+        ("[root@box ~]# ping db\nPING db: started\ndone\n\n[root@box ~]# iostat -x 1\n{0}...\n{1}", ["iostat -x 1", "..."]),
+        ("[root@box ~]# ping db\ndone\n\nOne disk\n\n[root@box ~]# iostat -x 1\n{0}...\n{1}", ["One disk", "..."]),
         ("$ iostat -x 1\n{0}After:\n$ iostat -x 1\n{1}", ["iostat -x 1", "After:"]),
         ("Before:\n" + BANNER + "{0}After:\n" + BANNER + "{1}", ["Before:", "After:"]),
         ("> Before:\n> {0}> After:\n> {1}", ["Before:", "After:"]),

@@ -755,3 +755,75 @@ def test_totals_beside_rates_tell_how_long_each_report_lasted(rows, length):
     lengths = disk.loc[~disk["since_boot"].astype(bool), "interval_s"]
     assert lengths.isna().all() if length is None else (lengths == length).all()
     assert disk["interval_s"].isna()[:2].all()
+
+
+def timed(clock: str, *rows: tuple[float, float]) -> str:
+    """A report of disks of so many writes per second that are busy for so many per cent."""
+    lines = (
+        f"sd{'abcd'[n]} 0.00 0.00 0.00 {w:.2f} 0.00 {8 * w:.2f} 16.00 0.20 1.00 1.00 {u:.2f}\n"
+        for n, (w, u) in enumerate(rows)
+    )
+    return f"11/20/26 {clock}\n{HEADER}{''.join(lines)}\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        # whole numbers per second, and whole ms: rows above are left out
+        (timed("12:00:12", (640.0, 3.1), (515.0, 12.4)), [1, 1, 1]),
+        (timed("12:00:12", (634.65, 3.07), (511.88, 12.28)), [1, 1, 1]),
+        # counts of ten seconds, and ms of them
+        (timed("12:00:12", (640.3, 3.14), (515.0, 12.4)), [1, 1, 10]),
+        (timed("12:00:12", (640.0, 3.14), (0.0, 0.0)), [1, 1, 10]),
+        # one number that lies on both grids proves nothing, nor do disks that are busy all the time
+        (timed("12:00:12", (640.0, 100.0), (0.0, 100.0)), [1, 1, 10]),
+        (timed("12:00:04", (640.0, 3.1), (515.0, 12.4)), [1, 1, 1]),  # a clock of whole seconds
+        (timed("12:00:05", (640.0, 3.1), (515.3, 12.4)), [1, 1, 3]),
+    ],
+)
+def test_a_gap_between_clocks_is_no_length_where_rates_are_those_of_the_interval_asked_for(
+    last: str, expected: list[float]
+):
+    above = timed("12:00:01", (700.0, 4.0)) + timed("12:00:02", (612.0, 3.3))
+    lengths = reading("$ iostat -tyx 1\n" + above + last).disk.groupby("report")["interval_s"].first()
+    assert lengths.tolist() == expected
+
+
+def test_the_first_of_few_samples_is_as_long_as_asked_for():
+    clocks = ("12:00:00", "12:00:01", "12:00:11")
+    text = "$ iostat -tyx 1\n" + "".join(timed(clock, (640.3, 3.14), (0.3, 0.1)) for clock in clocks)
+    assert reading(text).disk["interval_s"].iloc[::2].tolist() == [1, 1, 10]
+
+
+def counted(writes: list[int], ticks: list[int], length: float) -> str:
+    shares = " ".join(f"{100 * tick / sum(ticks):.2f}" for tick in ticks)
+    rows = "".join(
+        f"sd{'abcd'[n]} 0.00 0.00 0.00 {w / length:.2f} 0.00 {8 * w / length:.2f} 16.00 0.20 1.00 1.00 9.00\n"
+        for n, w in enumerate(writes)
+    )
+    return f"avg-cpu: %user %nice %system %iowait %steal %idle\n{shares}\n\n{HEADER}{rows}\n"
+
+
+@pytest.mark.parametrize(
+    ("report_below", "expected"),
+    [
+        (counted([4, 7, 9], [2, 0, 1, 4, 0, 61], 0.68), 0.68),  # 68 ticks of one CPU
+        (counted([4, 7, 9], [2, 0, 1, 4, 0, 193], 2.0), 2.0),
+        (counted([4, 7, 9], [2, 0, 1, 4, 0, 194], 2.01), 2.0),  # a little late, as any is
+        (counted([4, 8, 10], [2, 0, 2, 4, 0, 212], 2.2), 2.0),  # later: even counts are no proof of 1.1 s
+        (counted([4, 7], [2, 0, 0, 0, 0, 66], 0.68), 2.0),  # few numbers
+        (counted([4, 7, 9], [3, 0, 1, 4, 0, 61], 0.68), 2.0),  # shares on another grid
+    ],
+)
+def test_rates_and_shares_off_the_grid_of_the_interval_asked_for_tell_what_was_counted(
+    report_below: str, expected: float
+):
+    read = reading(
+        "$ iostat -x 2 2\n"
+        + BANNER
+        + counted([40, 733, 9212], [812, 3, 77, 1, 0, 9107], 9123.4)
+        + report_below
+    )
+    assert read.disk["interval_s"].iloc[-1] == expected
+    assert read.tables["cpu"]["interval_s"].iloc[-1] == expected
+    assert ("0.68 s were counted where 2 s were asked for" in read.remarks) == (expected == 0.68)

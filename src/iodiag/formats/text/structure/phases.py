@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.banners import Command
-from iodiag.formats.text.structure.blocks import Walk
+from iodiag.formats.text.structure.blocks import CLASS, Walk
 
 LABEL_LENGTH = 60
 MOST_LINES = 20
@@ -43,7 +43,7 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     `command` is the one that begins it, if any; it goes before rows of numbers that another program printed.
     """
     worded = [line for line in lines if _WORD.search(found.text.line(line))]
-    if command is not None and all(_is_of_program(found.text.line(line)) for line in worded):
+    if command is not None and all(_is_of_program(found, line) for line in worded):
         return cut(" ".join((command.tool, *command.words)))
     worded = worded or list(lines[-1:])
     first = len(worded) - 1
@@ -55,12 +55,22 @@ def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
     return cut(" ".join(paragraph))
 
 
-def _is_of_program(line: str) -> bool:
-    """Whether a line runs a program such as `top`, or is what it prints: several of its words are numbers."""
-    words = line.split()
-    if _PROMPT.match(line.strip()):
+def _is_of_program(found: Walk, index: int) -> bool:
+    """Whether a line runs a program such as `top`, or is what it prints: without a blank line below a prompt.
+
+    So is one several of whose words are numbers.
+    """
+    words = found.text.words(index)
+    if words[-1].endswith(":"):
+        return False
+    if sum(word[0].isdigit() for word in words) > _MOST_NUMBERS:
         return True
-    return sum(word[0].isdigit() for word in words) > _MOST_NUMBERS and not words[-1].endswith(":")
+    for above in range(index, max(index - MOST_LINES, -1), -1):
+        if found.text.is_blank[above] or found.classes[above] == CLASS["header"]:
+            return False
+        if _PROMPT.match(found.text.line(above).strip()):
+            return True
+    return False
 
 
 def _sentence(found: Walk, last: int) -> list[str]:

@@ -39,8 +39,12 @@ _TELLING = 100.0
 _AGREE = 1.02
 _LARGE_KB = 64.0  # a rounded rate of such requests leaves 64 last places of their kB open
 _FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
-_SHORTER, _LONGER = 0.9, 1.25
+SHORTER, _LONGER = 0.9, 1.25
+"""Times its interval that a sample of the same length may last, by a little jitter."""
 _BY_LUCK, _NEAR = 0.05, 0.1
+_CENT = 0.01  # the last place of two decimals
+_FEWEST_OWN, _BY_NO_LUCK = 3, 1e-6  # of one report, rates that prove another length than the command's
+_LONGEST_COUNTED = 5.0  # beyond it two decimals put a tenth of all numbers on a grid
 
 
 class RowGroup(NamedTuple):
@@ -169,24 +173,91 @@ def lengths_of(
     """The length of every report: from the clocks, else as stated, else from the grid of the rates.
 
     The first report of a phase is as long as those below it. If it stands alone, its clock counts only where
-    the capture goes on at its usual pace.
+    the capture goes on at its usual pace. What was stated goes before clocks where the rates lie on its grid,
+    and rates that all lie on another one go before it.
     """
     is_timed = len(ends) > 1 and not np.isnan(ends).any()
+    report = stretches.report if stretches else np.arange(len(ends))
+    between = np.diff(ends, prepend=np.nan)
+    if is_timed and stated is not None:
+        between = np.where(_are_cut(groups, report, between, stated), stated, between)
     if stretches is None or stretches.phase[0] == stretches.phase[-1]:
-        lengths = _lengths_by_clock(ends) if is_timed else np.full(len(ends), _length(stated, groups))
-        return lengths if is_timed or stated is not None else _with_own_first(lengths, groups)
-    lengths = np.full(len(ends), np.nan)
-    phases = list(runs(stretches.phase))
-    if is_timed:
-        lengths = np.concatenate([_lengths_by_clock(ends[run]) for run in phases])
-        usual = float(np.nanmedian(lengths)) if not np.isnan(lengths).all() else np.nan
-        between = np.diff(ends, prepend=np.nan)
-        is_usual = np.abs(between - usual) <= (1.0 if usual <= 10 else _EQUAL * usual)
-        lengths = np.where(np.isnan(lengths) & is_usual, usual, lengths)
-    for run in phases:
-        if np.isnan(lengths[run]).all():
-            lengths[run] = _length(stated, groups, stretches.report[run])
-    return lengths if is_timed or stated is not None else _with_own_first(lengths, groups)
+        lengths = (
+            _lengths_by_clock(between, stated) if is_timed else np.full(len(ends), _length(stated, groups))
+        )
+    else:
+        lengths = np.full(len(ends), np.nan)
+        phases = list(runs(stretches.phase))
+        if is_timed:
+            lengths = np.concatenate([_lengths_by_clock(between[run], stated) for run in phases])
+            usual = float(np.nanmedian(lengths)) if not np.isnan(lengths).all() else np.nan
+            is_usual = np.abs(between - usual) <= (1.0 if usual <= 10 else _EQUAL * usual)
+            lengths = np.where(np.isnan(lengths) & is_usual, usual, lengths)
+        for run in phases:
+            if np.isnan(lengths[run]).all():
+                lengths[run] = _length(stated, groups, stretches.report[run])
+    if stated is not None:
+        return _with_lost_ticks(lengths, groups, report, stated)
+    return lengths if is_timed else _with_own_first(lengths, groups)
+
+
+def _are_cut(groups: Sequence[RowGroup], report: Ints, between: Floats, stated: float) -> Bools:
+    """Whether the rows above each report were left out: its own sample was as long as stated.
+
+    Of a host so stuck that its sample lasted D s, one rate in D / `stated` lies on the grid of what was
+    stated, and one share of time busy, which is counted in ms.
+    """
+    is_long = between > max(_LONGER * stated, stated + 1.0)
+    of, value, place = _told_by(groups, report[is_long])
+    length = between[np.searchsorted(report, of)]
+    luck = np.ones(report[-1] + 1)
+    for n, more in enumerate((0.0, *_clock.JITTER)):
+        grid = stated + more
+        is_on = np.abs(value * grid - np.round(value * grid)) <= 0.51 * place * grid
+        by_chance = np.clip(np.fmax(grid / length, 1.02 * place * grid), 1e-9, 1.0)
+        found = np.exp(np.bincount(of, np.where(is_on, np.log(by_chance), np.inf), len(luck)))
+        luck = np.fmin(luck, found * (len(_clock.JITTER) if n else 1))
+    return np.asarray(is_long & (luck[report] < _BY_LUCK))
+
+
+def _told_by(groups: Sequence[RowGroup], report: Ints) -> tuple[Ints, Floats, Floats]:
+    """What tells the length of some reports, each number once: its report, events or ms per s, last place."""
+    parts = [np.empty((3, 0))]
+    for rows in groups:
+        some = rows.only(np.isin(rows.report, report))
+        for places, times in ((some.rates_at, 1.0), (some.util_at, 10.0)):
+            cells = some.numbers[:, list(places)]
+            own = np.broadcast_to(some.report[:, None], cells.shape)
+            is_told = (cells > 0) & ((times == 1.0) | (cells < _ALL_THE_TIME))
+            value = cells[is_told] * times
+            parts.append(np.stack((own[is_told], value, np.full(len(value), 0.01 * times))))
+    of, value, place = np.unique(np.concatenate(parts, axis=1), axis=1)
+    return of.astype(np.int64), value, place
+
+
+def _with_lost_ticks(lengths: Floats, groups: Sequence[RowGroup], report: Ints, stated: float) -> Floats:
+    """The lengths, with that of each report by its own rates where they prove that less time was counted.
+
+    A guest whose clock loses ticks divides by what it counted: all rates of a report and all its shares of
+    CPU time lie on the grid of that, and the rates on none of what was stated. Of a sample a little longer
+    all counts would have to be multiples of one number.
+    """
+    tried = np.arange(5, SHORTER * 100 * min(stated, _LONGEST_COUNTED)) / 100
+    near = np.arange(SHORTER * 100 * stated, _LONGER * 100 * stated) / 100
+    for at in np.flatnonzero(np.abs(lengths - stated) <= _NEAR * stated)[:_MOST_LATER].tolist():
+        own = [rows.only(rows.report == report[at]) for rows in groups]
+        rates = np.concatenate([rows.numbers[:, list(rows.rates_at)].ravel() for rows in own])
+        shares = [rows.numbers.ravel() for rows in own if not rows.rates_at and rows.step == _CENT]
+        rates, both = (np.unique(of[of > 0]) for of in (rates, np.concatenate((rates, *shares))))
+        is_stated = any(_clock.is_on_grid(rates, stated + more).all() for more in _clock.JITTER)
+        if len(rates) < _FEWEST_OWN or is_stated:
+            continue
+        least = min((length for length in near if _clock.is_on_grid(rates, length).all()), default=np.inf)
+        luck = len(tried) * (2.02 * _CENT * tried) ** len(both)
+        is_proof = (luck < _BY_NO_LUCK) & ((tried / least) ** len(both) < _RARELY)
+        fits = (length for length in tried[is_proof] if _clock.is_on_grid(both, length).all())
+        lengths[at] = next(fits, lengths[at])
+    return lengths
 
 
 def _with_own_first(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
@@ -198,9 +269,15 @@ def _with_own_first(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
     return lengths
 
 
-def _lengths_by_clock(ends: Floats) -> Floats:
-    """Lengths from ends alone; the first is as long as the usual one."""
-    lengths = _clock.interval_lengths(ends, None)
+def _lengths_by_clock(between: Floats, stated: float | None) -> Floats:
+    """Lengths from the time between ends alone; the first is as long as the usual one, of few as stated."""
+    known = between[1:][between[1:] > 0]
+    if stated is not None and 0 < len(known) < _FEWEST_LATER:
+        is_usual = np.abs(between - stated) <= (1.0 if stated <= 10 else 0.0)
+        lengths = np.where(is_usual, stated, np.where(between > 0, between, np.nan))
+        lengths[0] = stated
+        return np.asarray(lengths)
+    lengths = _clock.interval_lengths(np.cumsum(np.append(0.0, between[1:])), None)
     known = lengths[~np.isnan(lengths)]
     lengths[0] = np.median(known) if len(known) else np.nan
     return lengths
@@ -346,7 +423,7 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
 
 def _like(usual: float) -> Floats:
     """Lengths of a sample near the usual one: the kernel counts hundredths of a second."""
-    return np.arange(round(_SHORTER * 100 * usual), round(_LONGER * 100 * usual) + 1) / 100
+    return np.arange(round(SHORTER * 100 * usual), round(_LONGER * 100 * usual) + 1) / 100
 
 
 def anew_at_boot(groups: Sequence[RowGroup], stretches: Stretches) -> Ints:

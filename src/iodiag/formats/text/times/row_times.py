@@ -147,6 +147,7 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
                 yield _note(found, line, "the time behind this row is missing or damaged: the row has none")
         if rows.layout.clock == "line":
             yield from _without_own_clock(found, rows)
+            yield from _with_lost_ticks(found, rows, timing)
         at = np.flatnonzero(~is_untimed)
         # the sections of sar begin again at the first sample, and so do runs one below the other
         group = rows.block if rows.layout.clock == "row" else timing.segment
@@ -171,6 +172,25 @@ def _without_own_clock(found: Walk, rows: Rows) -> Iterator[ParseNote]:
         count = int(is_again.sum())
         lacking = f"{count} of {len(used)} reports have no clock line of their own"
         yield _note(found, line, f"{lacking}: they bear the time of the report above")
+
+
+def _with_lost_ticks(found: Walk, rows: Rows, timing: Timing) -> Iterator[ParseNote]:
+    """A note where a host counted less time than its command asked for, as `report_times` found it."""
+    asked = found.blocks.each(lambda block: _asked(block) or np.nan, np.float64)[rows.block]
+    # whole seconds are another command's
+    is_short = (timing.interval < _report_times.SHORTER * asked) & (timing.interval % 1 > 0)
+    if rows.layout.key is not None and is_short.any():
+        counted, asked = timing.interval[is_short], asked[is_short]
+        told = " to ".join(dict.fromkeys(f"{length:.2f}" for length in (counted.min(), counted.max())))
+        lost = f"{told} s were counted where {asked[0]:g} s were asked for: the host's clock lost ticks"
+        reason = f"{lost}, and rates and %util read up to {(asked / counted).max():.1f} times too high"
+        yield _note(found, int(rows.lines[np.argmax(is_short)]), reason)
+
+
+def _asked(block: Block) -> float | None:
+    """The interval that the command above a block asked for, if its tool printed the block."""
+    command = block.origin.command
+    return command.interval_s if command and command.tool == block.layout.format else None
 
 
 def _note(found: Walk, line: int, reason: str) -> ParseNote:
