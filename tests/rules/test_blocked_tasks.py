@@ -511,6 +511,27 @@ def test_a_stretch_that_stands_still_is_no_part_of_what_is_moved(report_of):
     assert "the more tasks wait, the less is moved" not in text
 
 
+@pytest.mark.parametrize(
+    ("row", "seconds", "severity"),
+    [
+        ({}, 1, "critical"),
+        ({}, 0, "warning"),  # nothing tells how long
+        ({"bi": 40}, 1, "warning"),  # a slow reader gets on
+        ({"bo": 40}, 1, "warning"),
+        ({"b": 0}, 1, "warning"),  # nobody waits for it
+        ({"wa": 60, "us": 40}, 1, "warning"),  # whoever computes asks for nothing
+    ],
+)
+def test_seconds_in_which_nobody_is_given_anything_are_critical(report_of, row, seconds, severity):
+    load = [{"b": 1, "bi": bi, "bo": 20, "wa": 96} for bi in (5200, 7100, 4400)]
+    burst = {"b": 1, "bi": 6000, "bo": 7777, "wa": 96}
+    rows = [*load, burst, *[{"b": 2, "wa": 98} | row] * 6, *load]
+    finding = only(report_of(f"$ vmstat {seconds}\n" * bool(seconds) + vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    told = "almost nothing written for 6 s on end while a task waits, after 7,777 kB were written at once"
+    assert (told in finding.summary) == (severity == "critical")
+
+
 def test_iowait_of_one_sample_has_no_range(report_of):
     text = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n  1.00  0.00  3.00  45.25  0.00  50.75\n"
     finding = only(report_of("$ iostat -cy 5 1\n" + text, rules=[RULE]))

@@ -436,7 +436,8 @@ def is_on_grid(rates: Floats, length: float) -> Bools:
 # a sample of a second takes a few hundredths more, and the kernel counts those
 JITTER = (-0.01, 0.0, 0.01, 0.02, 0.03)
 _FEWEST_RATES = 7  # all of which lie on the grid of T by chance once in 128 times if it is 2 T
-_SHARE_ON_GRID = 0.9
+SHARE_ON_GRID = 0.9
+"""Of the rates of many samples, so many lie on the grid of their interval."""
 
 
 def usual_grid(
@@ -454,7 +455,7 @@ def usual_grid(
     for length in among:
         share, distinct = _on_grid(rates, report, length)
         chance = min(0.999, max(0.0102 * length * len(JITTER), length / instead))
-        if distinct >= _FEWEST_RATES and share >= _SHARE_ON_GRID and share > chance:
+        if distinct >= _FEWEST_RATES and share >= SHARE_ON_GRID and share > chance:
             rest = (1 - share) * np.log((1 - share) / (1 - chance)) if share < 1 else 0.0
             if distinct * (share * np.log(share / chance) + rest) > np.log(1e6):
                 return float(length)

@@ -11,6 +11,7 @@ import pytest
 from iodiag.formats.text.reader import read_text
 from iodiag.model.capture import ParseNote, Source
 from text_reading import reading
+from writers.captures import vmstat
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
 HEADER = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
@@ -827,3 +828,27 @@ def test_rates_and_shares_off_the_grid_of_the_interval_asked_for_tell_what_was_c
     assert read.disk["interval_s"].iloc[-1] == expected
     assert read.tables["cpu"]["interval_s"].iloc[-1] == expected
     assert ("0.68 s were counted where 2 s were asked for" in read.remarks) == (expected == 0.68)
+
+
+_PAGES = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 1598]
+
+
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        ([4 * pages for pages in _PAGES], 1),
+        ([4 * pages for pages in _PAGES[:-1]] + [6391], 1),  # one that the swap or a raw device moved
+        ([4 * pages / 2 for pages in _PAGES], None),
+        ([4 * pages / 5 for pages in _PAGES], None),
+        ([16 * pages / 5 for pages in _PAGES], None),
+        ([8 * pages for pages in _PAGES], None),  # in units of 512 bytes over a second
+        ([64 * pages / 2 for pages in _PAGES], None),  # pages of 64 kB over two
+        ([pages for pages in _PAGES], None),  # blocks of 1 kB
+        ([4 * pages for pages in _PAGES[:9]], None),  # few: one in 500 by chance
+        ([4 * pages for pages in (11, 32) for _ in range(20)], None),  # the same number is no other proof
+    ],
+)
+def test_whole_pages_per_second_prove_a_second(moved: list[float], expected: float | None):
+    text = vmstat([{"bi": round(moved[n]), "bo": round(moved[~n])} for n in range(len(moved))])
+    found = reading(text).tables["cpu"]["interval_s"].iloc[-1]
+    assert (None if np.isnan(found) else found) == expected

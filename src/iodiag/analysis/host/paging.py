@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import NO_IDLE_PCT
 from iodiag.analysis.host.swapping import room_kb
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values
@@ -95,6 +96,37 @@ def dipped(view: View, paging: Table, rows: Table) -> tuple[Table, str, Values] 
     )
     return paging[run], text, values
 
+
+def stood_still(view: View) -> tuple[Table, str, Values] | None:
+    """The longest stand of known length: tasks wait, CPUs are not idle and nothing is read, amid a load.
+
+    In most of its samples nothing is written, as a trickle always is. Where who waits does so for NFS, the
+    disks move nothing before it and after it either.
+    """
+    paging, queue, cpu = view.samples("paging"), view.samples("queue"), view.cpu_samples
+    if paging is None or queue is None or cpu is None:
+        return None
+    kb, read, written = _total(paging), *(paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
+    is_held = _is_still(kb) & (read == 0) & ~is_at_work(view, paging)
+    for rows, is_so in ((queue, queue.floats("blocked") >= 1), (cpu, cpu.floats("idle_pct") <= NO_IDLE_PCT)):
+        own, other = paired(paging, rows)
+        is_beside = np.zeros(len(paging), dtype=np.bool_)
+        is_beside[own] = is_so[other]
+        is_held &= is_beside
+    run = longest_stretch(paging, is_held, gap=0)
+    if run is None or not 0 < run.start < run.stop < len(kb) or 2 * (kb[run] > 0).sum() >= len(kb[run]):
+        return None
+    values: Values = {"lasted": float(paging.floats("interval_s")[run].sum())}
+    if not (float(values["lasted"]) >= STAND_S and min(kb[run.start - 1], kb[run.stop]) >= STILL_KB):
+        return None
+    values["given"] = float((written * _lengths(paging))[run.start - 1])
+    is_burst = written[run.start - 1] >= BURST * np.median(written[written > 0])
+    text = "nothing is read and almost nothing written for {lasted:.0f} s on end while a task waits"
+    return paging[run], text + ", after {given:.0f} kB were written at once" * bool(is_burst), values
+
+
+STAND_S, BURST = 5.0, 5.0
+"""Seconds without I/O that whoever waits takes for a failure; times its usual rate that a burst is."""
 
 LEAST_OF_EITHER = 2
 """Samples with many tasks and with few that tell them apart: one is a chance."""

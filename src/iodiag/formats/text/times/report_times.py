@@ -5,6 +5,7 @@ For formats that hold a clock per report or none, as iostat prints them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
@@ -44,6 +45,7 @@ SHORTER, _LONGER = 0.9, 1.25
 _BY_LUCK, _NEAR = 0.05, 0.1
 _CENT = 0.01  # the last place of two decimals
 _FEWEST_OWN, _BY_NO_LUCK = 3, 1e-6  # of one report, rates that prove another length than the command's
+_PAGE_KB, _SHARE_ODD = 4.0, 0.25
 _LONGEST_COUNTED = 5.0  # beyond it two decimals put a tenth of all numbers on a grid
 
 
@@ -53,7 +55,8 @@ class RowGroup(NamedTuple):
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
     pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests,
-    `interrupts_at` those that count interrupts. `step` is the last place that is printed.
+    `interrupts_at` those that count interrupts, `pages_at` those of whole kB that vmstat moves. `step` is the
+    last place that is printed.
     """
 
     report: Ints
@@ -66,6 +69,7 @@ class RowGroup(NamedTuple):
     totals_at: tuple[tuple[int, int], ...] = ()
     means_at: tuple[int, ...] = ()
     interrupts_at: tuple[int, ...] = ()
+    pages_at: tuple[int, ...] = ()
     step: float = 0.01
 
     def only(self, chosen: npt.NDArray[np.bool_] | Ints) -> RowGroup:
@@ -294,7 +298,22 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
         some = (reports, reports[1:])
         tried[:0] = [_rates([rows.only(np.isin(rows.report, own)) for rows in groups], False) for own in some]
     found = (_clock.grid_interval(rates) for rates in tried)
-    return next((length for length in found if not np.isnan(length)), float("nan"))
+    return next((length for length in found if not np.isnan(length)), _second_of_pages(groups))
+
+
+def _second_of_pages(groups: Sequence[RowGroup]) -> float:
+    """A second where nearly all kB per second are whole pages of 4 kB, as they are by no longer interval.
+
+    Over 2 s every other number is a multiple of 4 by chance, over more fewer are. Where pages are larger all
+    may be, but hardly any is an odd multiple: of pages of 4 kB half are.
+    """
+    later = [rows.numbers[rows.report > 0][:_MOST_ROWS, list(rows.pages_at)].ravel() for rows in groups]
+    kb = np.unique(np.concatenate(later))[:_MOST_LATER]
+    kb = kb[kb > 0]
+    pages = kb[kb % _PAGE_KB == 0] / _PAGE_KB
+    by_chance = sum(math.comb(len(kb), count) for count in range(len(pages), len(kb) + 1)) / 2 ** len(kb)
+    is_second = by_chance < _SELDOM and len(pages) >= _clock.SHARE_ON_GRID * len(kb)
+    return 1.0 if is_second and (pages % 2).mean() >= _SHARE_ODD else float("nan")
 
 
 def may_be_since_boot(

@@ -38,6 +38,7 @@ _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 _MOST_UNTIMED = 20
 _FEWEST_FORGOTTEN = 2
+_PAGED = ("bi", "bo")
 _INTERRUPTS = "interrupts_per_s"
 
 
@@ -522,6 +523,7 @@ class _Part(NamedTuple):
             step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             interrupts_at=tuple(n for n, column in enumerate(columns) if column.column == _INTERRUPTS),
+            pages_at=tuple(n for n, word in enumerate(raw) if word in _PAGED),
             totals_at=tuple(
                 (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
             ),

@@ -12,6 +12,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
+    BURST,
     ENOUGH,
     FALL,
     STILL_KB,
@@ -23,6 +24,7 @@ from iodiag.analysis.host.paging import (
     scanned,
     slowed,
     starved,
+    stood_still,
 )
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.who_waits import (
@@ -319,10 +321,10 @@ MOST_CHANCE = 0.05
 
 
 def fallen_traffic(view: View, rows: Table) -> Iterator[Evidence]:
-    """That a crowd that stays is given a fraction of what it was given at first, where no disk is shown."""
-    paging = paging_beside(view, rows)
-    if paging is not None and (found := collapsed(paging, rows)) is not None:
-        yield cite(*found, worst="pgpgin_kb_per_s")
+    """That a crowd gets a fraction of what it got first, or nobody anything for seconds, without disks."""
+    if (paging := paging_beside(view, rows)) is not None:
+        for found in filter(None, (collapsed(paging, rows), stood_still(view))):
+            yield cite(*found, worst="pgpgin_kb_per_s")
 
 
 def paging_beside(view: View, rows: Table) -> Table | None:
@@ -375,8 +377,8 @@ def takes_no_more(meanwhile: Values, waiting: Floats) -> str:
     return ": the disk or the path to it takes no more" * is_full
 
 
-SEVERAL_BURSTS, BURST = 2, 5.0
-"""Samples with blocked tasks, and times what is written in the others, from which writes come in bursts."""
+SEVERAL_BURSTS = 2
+"""Samples with blocked tasks that are written to, from which writes come in bursts."""
 
 
 def all_tasks(all_rows: Table, rows: Table) -> Iterator[Evidence]:
