@@ -1734,13 +1734,15 @@ def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, uti
 
 
 @pytest.mark.parametrize(("share", "is_told"), [("370.0", True), ("45.0", False)])
-def test_a_process_that_fills_cpus_is_told_beside_healthy_devices(share, is_told):
+def test_a_process_that_fills_cpus_is_told_and_asked_about_beside_healthy_devices(share, is_told):
     top = "  PID USER      PR  NI  VIRT  RES  SHR S %CPU %MEM    TIME+  COMMAND\n"
     top += f" 3067 root      20   0 20.0g  18g 4296 S {share} 60.4   1084:54 served\n"
     text = iostat([{"sdb": load(900, 0.2, size=4)}] * 3)
     report = report_of(text, lsblk(("sdb", False)), top)
     assert report.verdict.state == "healthy"
     assert ("served uses 370 % of a CPU by top" in report.headline) == is_told
+    page = report.to_markdown()
+    assert ("perf top -p 3067" in page, "a limit, a lock, the network" in page) == (is_told, not is_told)
 
 
 def test_what_a_latency_is_held_against_is_told_and_asked_for():

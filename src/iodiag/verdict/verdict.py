@@ -220,7 +220,23 @@ def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
     if crowd := next((many_ask(view) for view in views if is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
         return Verdict("unknown"), f"{_healthy(views)} {asked}"
-    return _of_a_full_one(views) or (Verdict("healthy"), _healthy(views))
+    asks = next(filter(None, map(_ask_what_it_does, views)), "")
+    text = " ".join(filter(None, (_healthy(views), asks)))
+    return _of_a_full_one(views) or (Verdict("healthy", asks=asks), text)
+
+
+def _ask_what_it_does(view: View) -> str:
+    """What to run where a process uses all of a CPU: what waits beside healthy devices waits for that one."""
+    _, process = who_uses_a_cpu(view)
+    if process is None or not process.word("pid"):
+        return ""
+    in_kernel = process.number("system_pct") >= _CALLS * process.number("cpu_pct")
+    command = "strace -c -f -p" if in_kernel else "perf top -p"
+    return f"See what {process.word('process')} does: `{command} {process.word('pid')}`"
+
+
+_CALLS = 0.25
+"""Share of its CPU time in the kernel from which what a process calls there tells more than its own code."""
 
 
 def _busy(views: Sequence[View]) -> str:

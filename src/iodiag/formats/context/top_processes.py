@@ -39,6 +39,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "uninterruptible": len(asleep),
         "flushers": flushers(asleep),
         "process": busiest.process.process,
+        "pid": busiest.process.pid,
         "cpu_pct": busiest.cpu_pct,
         "tool": "top",
     }
