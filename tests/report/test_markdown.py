@@ -144,6 +144,28 @@ def test_a_capture_without_times_is_not_called_undated():
 
 
 @pytest.mark.parametrize(
+    ("day", "clocks", "is_other"),
+    [
+        ("11/20/26", ("14:03:01", "14:03:02"), False),
+        ("11/18/26", ("14:03:01", "14:03:02"), True),
+        ("11/19/26", ("14:03:01", "14:03:02"), True),
+        ("11/19/26", ("00:03:01", "00:03:02"), False),  # a run from before midnight
+        ("11/21/26", ("23:59:01", "23:59:02"), False),
+    ],
+)
+def test_samples_of_another_day_are_not_told_as_the_same_moment(day, clocks, is_other):
+    disks = re.sub(r"(?m)^11/20/26 .*\n", "", iostat([{"sda": load(140, 450)}] * 5))
+    banner = "Linux 6.14.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    header = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle"
+    rows = (f"{clock} all 3.00 0.00 2.00 0.00 0.00 0.00 0.00 0.00 0.00 95.00\n" for clock in clocks)
+    cpus = f"{banner}{clocks[0][:-1]}0 {header}\n{''.join(rows)}\n"
+    page = analyzed_text(f"{cpus}{disks.replace('11/20/26', day)}").to_markdown(full=True)
+    assert page.startswith(f"# Storage report: `box`, 2026-11-20 {clocks[0]} to {clocks[1]}")
+    assert (f"; iostat of 2026-11-{day[3:5]}" in page) == is_other
+    assert ("iostat ran on another day than the rest: not the same moment" in page) == is_other
+
+
+@pytest.mark.parametrize(
     ("runs", "told"),
     [
         (["23:50:01 00:00:01 00:10:01"], "23:50:01 to 00:10:01, no date"),

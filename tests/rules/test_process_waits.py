@@ -79,11 +79,14 @@ def test_a_wait_longer_than_the_sample_is_told_as_it_is_and_as_no_share(report_o
     summary = only(report_of(text)).summary
     assert summary == (
         "tar waits for I/O 88 % of its time while it writes 43,960 kB/s; "
-        "one wait of jbd2/sda1-8 for I/O lasted 28.5 s."
+        "waits of jbd2/sda1-8 for I/O that ended in one sample add up to 28.5 s: one lasted 26.5 s or more."
     )
+    short = only(report_of(pidstat(190, kb=4.0, step=1)))  # two waits of half a second each, or one
+    assert short.summary == "Waits of sftp for I/O that ended in one sample add up to 1.9 s."
     alone = only(report_of(pidstat(2846, kb=4.0, step=1)))
-    assert alone.summary == "One wait of sftp for I/O lasted 28.5 s."
-    assert "one wait of sftp for I/O lasted 28.5 s" in alone.evidence[0].text
+    told = "aits of sftp for I/O that ended in one sample add up to 28.5 s: one lasted 26.5 s or more"
+    assert alone.summary == f"W{told}."
+    assert f"w{told}" in alone.evidence[0].text
     assert alone.severity == "warning"
 
 

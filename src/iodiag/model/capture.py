@@ -169,7 +169,8 @@ class Section:
     """One capture or context block inside an input: a row of the report's list of sources.
 
     `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both. `clocks` are the
-    first and the last time of day, as `02:50:02 to 03:50:01`, where no date is known.
+    first and the last time of day, as `02:50:02 to 03:50:01`, where no date is known; `day` is that of the
+    banner above samples without a date.
     """
 
     source: str = field(metadata={"json_key": "name"})
@@ -186,6 +187,7 @@ class Section:
     first_line: int = 0
     utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
     clocks: str | None = field(default=None, metadata={"json_omit_none": True})
+    day: str | None = field(default=None, metadata={"json_omit_none": True})
 
     @property
     def place_sign(self) -> str:

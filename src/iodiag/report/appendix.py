@@ -447,6 +447,8 @@ def sources(report: Report) -> TextTable:
         # context holds no samples: a zero in its row would read as a failure
         reports = wording.count(section.reports) if section.reports or not section.is_context else ""
         when = wording.time_span(section.start, section.end, report.timezone)
+        undated = "" if section.is_context else "no date with a time"
+        shown = section.clocks or section.day or undated
         rows.append(
             (
                 (wording.name(section.source + place),),
@@ -457,7 +459,7 @@ def sources(report: Report) -> TextTable:
                 (wording.name(section.host),) if section.host else (),
                 wording.prose(section.kernel or ""),
                 (Span(wording.count(section.cpus)),) if section.cpus else (),
-                (Span(when or section.clocks or ("" if section.is_context else "no date with a time")),),
+                (Span(when or shown),),
                 (Span(reports),) if reports else (),
                 (Span(wording.count(section.rows)),),
             )

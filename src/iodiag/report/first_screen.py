@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import timedelta
 
 from iodiag.model.capture import Section
 from iodiag.model.comparison import Comparison
@@ -72,7 +73,30 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or _undated(report)
+    when = wording.time_span(*covered(report), report.timezone) or _undated(report)
+    return "; ".join((when, *(f"{tools} of {day}" for day, tools in _other_days(report).items())))
+
+
+def _other_days(report: Report) -> dict[str, str]:
+    """Other days than that of the clocks in the same text, and the tools whose samples are of each.
+
+    A run may begin before midnight and end after it.
+    """
+    found: dict[str, list[str]] = {}
+    everything, timed = [summary.section for summary in report.sources], _sections(report)
+    for source in dict.fromkeys(section.source for section in timed):
+        span = wording.time_range((one.start, one.end) for one in timed if one.source == source)
+        first, last = map(wording.instant, span)
+        if first is None or last is None:
+            continue
+        for section in (one for one in everything if one.source == source):
+            day = section.day or (section.start or "")[:10]
+            if day and not str(first - _A_RUN)[:10] <= day <= str(last + _A_RUN)[:10]:
+                found.setdefault(day, []).append(section.format)
+    return {day: ", ".join(dict.fromkeys(tools)) for day, tools in found.items()}
+
+
+_A_RUN = timedelta(hours=1)
 
 
 def _undated(report: Report) -> str:
@@ -126,6 +150,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     if lead is None or not (cost or when):
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
+    if others := ", ".join(_other_days(report).values()):
+        yield "Days", (Span(f"{others} ran on another day than the rest: not the same moment"),)
     if lost := list(_lost(report)):
         rest = f", and of {len(lost) - 1} more" if len(lost) > 1 else ""
         yield "Not read", (*lost[0], Span(rest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -108,7 +109,19 @@ def longest_wait_s(process: Fact) -> float:
     return process.number("most_io_delay_ticks") / TICKS_PER_S
 
 
-def longest_wait(process: Fact) -> Evidence:
-    """That one wait of a process for I/O, counted when it ended, lasted for so long."""
-    waited = replace(process, values={**process.values, "waited": longest_wait_s(process)})
-    return cite_fact(waited, "one wait of {process} for I/O lasted {waited:.1f} s")
+def longest_wait(process: Fact, length_s: float = math.inf) -> Evidence:
+    """That a process waited for I/O for so long, counted in one sample when it ended.
+
+    Waits that began in a sample of `length_s` last no longer than that, by a clock of whole seconds: one that
+    lasted for the rest began before.
+    """
+    waited = longest_wait_s(process)
+    least = waited - length_s - _CLOCK_S
+    values = {**process.values, "waited": waited, "least": least}
+    text = "waits of {process} for I/O that ended in one sample add up to {waited:.1f} s"
+    text += ": one lasted {least:.1f} s or more" * (least > 0)
+    return cite_fact(replace(process, values=values), text)
+
+
+_CLOCK_S = 1.0
+"""What a length between two clocks of whole seconds may be off by."""

@@ -14,7 +14,7 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
-from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, FoundContext, Walk
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, Origin, Walk
 from iodiag.formats.text.structure.headers import numeric_share
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.formats.types import ContextBlock
@@ -45,7 +45,7 @@ def sections(
     for context in found.contexts:
         reports, (start, end) = _snapshots(context.block)
         ends = _ends_of_processes(context.block)
-        if day := _day(context, order) if len(ends) else None:
+        if day := _day(context.origin, order) if len(ends) else None:
             start, end = span(ends + _clock.epoch_of(day, 0.0), is_moment=False)
         yield Section(
             source=found.name,
@@ -73,7 +73,7 @@ def sections(
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
                 spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]], timing.is_aware)
-            section = _section(found, rows, timing, here, spans[clocks], begun)
+            section = _section(found, rows, timing, here, spans[clocks], begun, order)
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section
     yield from merged.values()
@@ -98,15 +98,14 @@ def _ends_of_processes(block: ContextBlock) -> Floats:
     return ends[np.isfinite(ends)]
 
 
-def _day(context: FoundContext, order: str) -> date | None:
-    """The day in the banner above a context block."""
-    banner = context.origin.banner
-    clock = _clock.parse_date(banner.date) if banner else None
+def _day(origin: Origin, order: str) -> date | None:
+    """The day in the banner above a block."""
+    clock = _clock.parse_date(origin.banner.date) if origin.banner else None
     return _clock.to_day(clock, order) if clock else None
 
 
 def _section(
-    found: Walk, rows: Rows, timing: Timing, here: slice, times: Span, begun: Mapping[int, int]
+    found: Walk, rows: Rows, timing: Timing, here: slice, times: Span, begun: Mapping[int, int], order: str
 ) -> Section:
     """One section; `begun` is the phase in which the tables below each banner begin.
 
@@ -116,6 +115,7 @@ def _section(
     origin, banner = block.origin, block.origin.banner
     kernel = banner.kernel if banner and block.phase <= begun[origin.index] else None
     start, end = times
+    day = None if start else _day(origin, order)
     return Section(
         source=found.name,
         format=rows.layout.format,
@@ -129,6 +129,7 @@ def _section(
         rows=here.stop - here.start,
         first_line=int(found.text.numbers[rows.lines[here].min()]),
         clocks=None if rows.layout.clock == "none" else _undated(timing, here),
+        day=day.isoformat() if day else None,
     )
 
 

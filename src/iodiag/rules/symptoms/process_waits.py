@@ -88,7 +88,7 @@ def _least_pct(fact: Fact, limits: Limits) -> float:
 def _finding(
     view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
 ) -> Finding:
-    waits = [longest_wait(fact) for fact in ended]
+    waits = [longest_wait(fact, length) for fact in ended]
     told = "; ".join([*(_share(fact, length) for fact in longest), *(wait.text for wait in waits)])
     lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
