@@ -959,6 +959,16 @@ def test_iotop_names_the_process_as_well(run):
     assert "dd writes 68 MB/s meanwhile" in finding.summary
 
 
+@pytest.mark.parametrize(("taken", "is_told"), [("45.00 M/s", True), ("90.00 M/s", False)])
+def test_what_fills_the_page_cache_is_told_of_writes(run, taken, is_told):
+    text = "Total DISK READ :  0.00 B/s | Total DISK WRITE :  150.00 M/s\nActual DISK READ: 0.00 B/s | "
+    text += f"Actual DISK WRITE:  {taken}\n    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    "
+    text += "COMMAND\n    310 be/4 root         0.00 B/s   0.00 B/s  0.00 % 91.20 % [kworker/u8:1]\n"
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), text))
+    told = "programs write 150 MB/s and the disks take 45 MB/s: the page cache fills"
+    assert (told in finding.summary) == is_told
+
+
 def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline(run):
     """Each sample's queue disagrees with rate and latency; over the run they agree."""
     waits = ((2900, 60), (3300, 15), (280, 110), (560, 150))
