@@ -21,6 +21,7 @@ from iodiag.analysis.host.who_waits import (
     episode,
     is_waited_for,
     load_average,
+    of_first_row,
     rows_at,
     who_sleeps,
 )
@@ -589,6 +590,7 @@ def _blocked_clause(view: View) -> str:
         "samples": len(tasks),
     }
     text = "; tasks blocked: at most {most:g}, in {count} of {samples} samples"
+    text += of_first_row(view, queue, view.cpu_samples)
     return say(text if values["count"] else "; no task was blocked", values)
 
 

@@ -27,6 +27,7 @@ from iodiag.analysis.host.paging import (
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.who_waits import (
     by_device,
+    of_first_row,
     rows_at,
 )
 from iodiag.analysis.load.plateaus import likeness, of_rate
@@ -327,6 +328,7 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
     if paging is None:
         return "", {}
     text, values = moved(view, paging)
+    text += of_first_row(view, rows, paging) if "{shown}" in text else ""
     text += takes_no_more(values, rows.floats("waiting"))
     samples = view.samples("paging")
     others = paging[:0] if samples is None else samples[~same_reports(samples, paging)]
