@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS
@@ -38,12 +39,14 @@ from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import UNNAMED
 from iodiag.verdict.health import (
     LEAST_MOMENTS,
     MANY_SAMPLES,
     SELDOM_PER_S,
     healths,
     is_brief,
+    is_hardly_used,
     lasting_states,
     many_ask,
     mean_blocked_tasks,
@@ -56,9 +59,7 @@ from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
-    dearer_since_boot,
     did_nobody_wait,
-    hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
     with_snapshots,
@@ -176,7 +177,7 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
     calm = _NOT_SLOW if is_calm else "nobody is seen to wait for I/O"
-    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
+    return f": on average{over_hours(averaged)} {calm}{said}; a moment they cannot show"
 
 
 _NOT_SLOW = "nothing is slow"
@@ -206,9 +207,12 @@ def more_to_capture(views: Sequence[View]) -> str:
     if tool := _of_mounts_alone(views):
         capture = f"`{tool}`"
     more = f"Capture more while it is slow: {capture}"
-    doubtful = not_shown(views)[:SHOWN]
+    shown = _shown(views)
+    doubtful = [one for one in not_shown(views)[:SHOWN] if id(one[0]) not in shown]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    elif unusable(views).keys() - {_NOT_NAMED}:
+        more = f"Capture again with a current sysstat: {capture}"
     if any(map(tasks_beyond_cpus, views)):
         more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
     if any(_is_loaded(view) for view in views):
@@ -338,13 +342,18 @@ def _devices_without_samples(view: View) -> list[str]:
     return [name for name in worked if view.series(view.topology.canonical(name)) is None]
 
 
+_NOT_NAMED = "other devices"
+
+
 def unusable(views: Sequence[View]) -> dict[str, str]:
-    """Why each device of which no sample can be true was left out: of these nothing is known."""
+    """Why nothing is known of a device: no sample of it can be true, or no row has its name."""
     left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
     reasons = [
         (view, *one) for view, rows in left_out for one in zip(rows["device"], rows["anomaly"], strict=True)
     ]
-    return {name: reason for view, name, reason in reasons if view.series(name) is None}
+    known = {name: reason for view, name, reason in reasons if view.series(name) is None}
+    is_bare = any(view.series(UNNAMED) is not None for view in views)
+    return known | ({_NOT_NAMED: "the table has lost their names"} if is_bare else {})
 
 
 def _calm_clause(views: Sequence[View]) -> str:
@@ -397,7 +406,8 @@ def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
     if used:
         first = max(used, key=lambda one: busiest(one).requests)
         values |= {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
-        text = "{name} shows no trouble ({what}); " + text
+        asked = next((f"; meanwhile {said}" for view in views if (said := many_ask(view))), "")
+        text = f"{{name}} shows no trouble ({{what}}){asked}; {text}"
     return say(text, values)
 
 
@@ -440,7 +450,8 @@ DOUBT, SHOWN = "it does not show whether the latency of", 3
 
 
 def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
-    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
+    """Devices with traffic, the slowest first of those that are used, each with what most waited in and what
+    is beside it.
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
@@ -450,9 +461,14 @@ def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
             slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
             with_traffic.append((series, slowest, beside))
-    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    with_traffic.sort(key=lambda found: (not is_hardly_used(found[1]), _slowness(found[1])), reverse=True)
+    shown = _shown(views)
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
+
+
+def _shown(views: Sequence[View]) -> set[int]:
+    """Devices (by their id) that were shown to be healthy, or did nothing."""
+    return {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
 
 
 def _where_requests_are(view: View) -> str:
@@ -515,7 +531,9 @@ def why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
-        values["class"] = _by_class(first, slowest) + dearer_since_boot(views, first, slowest)
+        if first.is_stacked and any(map(lacks_disks, views)):
+            untimed += "; disks below it are not in the capture"
+        values["class"] = _by_class(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
         return said + (asked if slowest.latency_ms > 0 else _host_clause(views))

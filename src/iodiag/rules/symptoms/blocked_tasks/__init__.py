@@ -13,8 +13,9 @@ of them in state D, flushers left out, and whether the disks have anything to do
 while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time
 and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
 where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
-lasts and the host works for half as long at most. One task or two, in half of the samples and more, where no
-disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time left.
+lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes are a crowd's;
+of a hundred and more it is critical. One task or two, in half of the samples and more, where no disk is shown
+and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -45,7 +46,16 @@ from iodiag.analysis.host.cpu import (
 )
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.paging import ENOUGH, LEAST_CROWD, STILL_KB, moved
-from iodiag.analysis.host.who_waits import MANY_CPUS, NOBODY, blocked, load_average, rows_at, who_sleeps
+from iodiag.analysis.host.who_waits import (
+    CROWDED_LOAD,
+    MANY_CPUS,
+    NOBODY,
+    blocked,
+    load_average,
+    rows_at,
+    waiting_crowd,
+    who_sleeps,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields, when
@@ -415,10 +425,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     since += _lesser(cpu, values)
     is_clocked = bool(np.isfinite(rows.floats("interval_s")).any())  # as what sadc records
     then = "".join(f"; meanwhile {item.text}" for item in did)
-    counted = load_average(view)
+    counted, waiting = load_average(view), waiting_crowd(view)
     then += f"; {counted.text}" if counted else ""
+    is_cost = waiting > 0 or _waits_longer_than_it_works(cpu, rows, limits)
     return RULE.finding(
-        severity="warning" if _waits_longer_than_it_works(cpu, rows, limits) else "notice",
+        severity="critical" if waiting >= CROWDED_LOAD else "warning" if is_cost else "notice",
         confidence="medium",
         title="CPUs are idle while tasks wait for I/O",
         **time_fields(rows, of_host=True),
@@ -629,6 +640,7 @@ _REMEDY = (
     "Give a bulk reader or writer less of the disk (ionice -c3, io.max of its control group).",
 )
 
+_SHOW_DIRTY = ("grep -E 'Dirty|Writeback' /proc/meminfo",)
 _REMEDY_OF_FLUSHES = (
     "Let less pile up between flushes: lower vm.dirty_background_bytes and vm.dirty_bytes.",
     _REMEDY[0],
@@ -639,7 +651,9 @@ def _what_to_do(meanwhile: Values) -> dict[str, tuple[str, ...]]:
     """The fields of a finding that say so, by what is moved where no disk is shown."""
     if not moved_in_all(meanwhile) >= STILL_KB:
         return {"remedy": RULE.remedy, "confirm": RULE.confirm}
-    return {"remedy": _REMEDY_OF_FLUSHES if "between" in meanwhile else _REMEDY, "confirm": _CONFIRM}
+    if "stretches" in meanwhile:
+        return {"remedy": _REMEDY_OF_FLUSHES, "confirm": _CONFIRM}
+    return {"remedy": _REMEDY, "confirm": (*_SHOW_DIRTY * ("between" in meanwhile), *_CONFIRM)}
 
 
 RULE = Rule(
