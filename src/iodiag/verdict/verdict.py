@@ -503,13 +503,15 @@ def _healthy(views: Sequence[View]) -> str:
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
-    """The device that is busy longest, or moves most where %util is not of all, and its worst."""
+    """The device that is busy longest, or moves most where %util is not of all or alike, and its worst."""
     means = [
         [weighted.mean(one.samples, column) for column in ("util_pct", "kb_per_s", "ios_per_s")]
         for one in used
     ]
     is_timed = all(math.isfinite(util) for util, *_ in means)
-    ranks = [[weighted.or_zero(mean) for mean in (own if is_timed else own[1:])] for own in means]
+    # a part of one per cent is not told
+    each = [[round(util), *moved] if is_timed else moved for util, *moved in means]
+    ranks = [[weighted.or_zero(mean) for mean in own] for own in each]
     # hosts have devices of one name
     *_, place = max(
         (rank, one.name, place) for place, (rank, one) in enumerate(zip(ranks, used, strict=True))
