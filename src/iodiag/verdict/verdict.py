@@ -509,8 +509,11 @@ def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
         for one in used
     ]
     is_timed = all(math.isfinite(util) for util, *_ in means)
-    # a part of one per cent is not told
-    each = [[round(util), *moved] if is_timed else moved for util, *moved in means]
+    # a part of one per cent is not told; of a stack as busy the disk is
+    each = [
+        [round(util), not one.is_stacked, *moved] if is_timed else moved
+        for one, (util, *moved) in zip(used, means, strict=True)
+    ]
     ranks = [[weighted.or_zero(mean) for mean in own] for own in each]
     # hosts have devices of one name
     *_, place = max(
