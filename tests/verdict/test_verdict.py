@@ -432,6 +432,12 @@ def test_an_episode_of_waiting_is_not_hidden_by_the_mean(iowait, count, state):
     assert (found == "healthy") == (state == "healthy")
 
 
+def test_beside_an_episode_stands_what_was_moved_in_it():
+    rows = [{"bi": 9000}] * 3 + [{"bi": 700, "bo": 4000, "wa": 40}] + [{}] * 20
+    text = "iowait is up to 40 % in 1 of 24 samples; meanwhile 4,000 kB/s are written and 700 kB/s read, and"
+    assert text in report_of(vmstat(rows)).headline
+
+
 @pytest.mark.parametrize(
     ("row", "state"),
     [

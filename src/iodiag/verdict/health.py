@@ -15,11 +15,11 @@ from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     BLOCKED_TASKS,
     CROWD_TASKS,
-    EPISODE_PCT,
     FEW_BLOCKED_TASKS,
     IOWAIT_PCT,
     LITTLE_PCT,
     MOMENTARY_TASKS,
+    episode,
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, in_samples, say
@@ -545,12 +545,11 @@ def _waits(view: View) -> tuple[str, float, float]:
     said, share, tasks = "", math.nan, math.nan
     # averages since boot say nothing of who waits
     cpu, queue = view.cpu_samples, view.samples("queue")
-    shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
-    elif (shares >= EPISODE_PCT).any():
-        values: Values = {"most": (share := float(np.nanmax(shares))), "samples": len(shares)}
-        values["count"] = int((shares >= EPISODE_PCT).sum())
+    elif cpu is not None and (seen := episode(view)) is not None:
+        values: Values = {"most": (share := float(seen.floats("iowait_pct").max())), "samples": len(cpu)}
+        values["count"] = len(seen)
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     elif (found := _while_full(view)) is not None:
         said, share = found

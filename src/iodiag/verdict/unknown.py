@@ -19,8 +19,10 @@ from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     FEW_BLOCKED_TASKS,
     LITTLE_PCT,
+    episode,
     is_waited_for,
     load_average,
+    rows_at,
     who_sleeps,
 )
 from iodiag.analysis.measure import weighted
@@ -515,8 +517,10 @@ def why_unknown(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             starves = f", {say(*found[1:])}" if found else ""
-            is_average = "paging" in view.average_only
-            done, numbers = moved(paging) if paging is not None and is_average else _moved([view])
+            is_average, seen = "paging" in view.average_only, episode(view)
+            rows = paging if seen is None else rows_at(view, "paging", seen)
+            is_part = rows is not None and len(rows) and (is_average or seen is not None)
+            done, numbers = moved(view, rows) if rows is not None and is_part else _moved([view])
             when = "on average since boot" if is_average else "meanwhile"
             did = f"; {when} {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
@@ -625,7 +629,7 @@ def _moved(views: Sequence[View]) -> tuple[str, Values]:
                 idle, iowait = (cpu.floats(f"{name}_pct")[other] for name in ("idle", "iowait"))
                 # a task that is blocked while idle CPUs count no wait was met in a moment of it
                 is_waited[own] &= ~((iowait < NO_WAIT_PCT) & (idle >= IDLE_PCT))
-            return moved(paging, is_waited)
+            return moved(view, paging, is_waited)
     return "", {}
 
 
