@@ -330,3 +330,14 @@ def test_what_is_printed_beside_what_is_in_flight_is_of_one_sample(report_of):
     told = " ".join(item.text for finding in found(report_of(text)) for item in finding.evidence)
     assert "0.00 in flight and 100.00 % busy are printed" in told
     assert "56.25 %" not in told
+
+
+@pytest.mark.parametrize(
+    ("kb", "size", "is_told"),
+    [("98765432109876543.00", "2136028725038430.00", True), ("98000.00", "1306.67", False)],
+)
+def test_bytes_that_are_left_out_are_told_beside_what_is_kept(report_of, kb, size, is_told):
+    head = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    row = f"sda 0.00 0.00 150.00 0.00 {kb} 0.00 {size} 9.00 60.00 5.60 84.00\n"
+    report = report_of("$ iostat -xky 1\n" + f"{head}{row}\n" * 2)
+    assert ("size unknown as the counter of bytes ran backwards" in report.headline) is is_told

@@ -513,13 +513,18 @@ def _healthy(views: Sequence[View]) -> str:
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
-    """The device that is busy longest, or moves most where %util is not of all, and its worst."""
+    """The device that is busy longest, or moves most where %util is not of all or alike, and its worst."""
     means = [
         [weighted.mean(one.samples, column) for column in ("util_pct", "kb_per_s", "ios_per_s")]
         for one in used
     ]
     is_timed = all(math.isfinite(util) for util, *_ in means)
-    ranks = [[weighted.or_zero(mean) for mean in (own if is_timed else own[1:])] for own in means]
+    # a part of one per cent is not told; of a stack as busy the disk is
+    each = [
+        [round(util), not one.is_stacked, *moved] if is_timed else moved
+        for one, (util, *moved) in zip(used, means, strict=True)
+    ]
+    ranks = [[weighted.or_zero(mean) for mean in own] for own in each]
     # hosts have devices of one name
     *_, place = max(
         (rank, one.name, place) for place, (rank, one) in enumerate(zip(ranks, used, strict=True))
