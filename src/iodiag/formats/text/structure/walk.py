@@ -42,6 +42,7 @@ from iodiag.formats.text.structure.open_table import (
 from iodiag.formats.text.structure.phases import host_heading
 from iodiag.formats.text.structure.repeats import Repeats
 from iodiag.formats.types import Line, Lines
+from iodiag.table.table import Ints
 
 _LONGEST_DECORATION = 300
 _MOST_AT_ONCE = 1024
@@ -307,6 +308,11 @@ class Window(Lines):
         indices = self._indices[first:last]
         self.looked[0] += len(indices)
         return self._text.joined(indices.start, indices.stop) + "\n" if indices else ""
+
+    def numbers(self, first: int, last: int) -> Ints:
+        """The numbers of these lines."""
+        indices = self._indices[first:last]
+        return self._text.numbers[indices.start : indices.stop]
 
     @overload
     def __getitem__(self, at: int) -> Line: ...
