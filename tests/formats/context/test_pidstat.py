@@ -346,6 +346,11 @@ def test_children_s_times_and_sizes_with_suffixes():
     assert (second["vsz_kb"], second["rss_kb"], second["memory_pct"]) == (1.5 * 2**20, 2048, 0.1)
 
 
+def test_an_average_below_the_header_of_the_samples_is_no_sample():
+    _, (total, process) = facts_of(SAMPLES.split("\n\n")[1] + "\n" + SAMPLES.splitlines()[-1] + "\n")
+    assert (total["samples"], process["write_kb_per_s"]) == (1, 300)
+
+
 def test_averages_stand_apart_from_the_samples():
     capture, table = table_of(SAMPLES)
     assert table["line"].tolist() == [2, 3, 6, 2, 6]
@@ -376,6 +381,13 @@ def test_a_command_that_may_be_a_column_s_number_is_none(whole, damaged):
     )
     assert table["process"].tolist()[:1] == ["dd"]
     assert capture.unparsed
+
+
+@pytest.mark.parametrize("damage", [(" %guest", ""), (" 0.25", " 0.2 5")])
+def test_a_number_is_no_policy(damage):
+    lines = (" ".join(cells) for cells in zip(*([words, *rows] for words, rows in ALL.items()), strict=True))
+    block, _ = facts_of("\n".join(lines).format("dd").replace(*damage) + "\n")
+    assert (block.tables, {2, 3} <= {*block.unread}) == ((), "%guest" in damage[0] or "5" in damage[1])
 
 
 def test_a_damaged_row_between_others_is_told_and_the_listing_goes_on():

@@ -191,6 +191,10 @@ def _table_of(listing: Listing, found: Walk, rows: Rows, place: Mapping[int, int
     for number in np.flatnonzero(is_more).tolist():
         header = listing.headers[own[number]].line.text
         is_refused[number] = not _stands_below(found.text.line(int(rows.lines[number])), header)
+    words = {name: Texts.of(cells) for name, cells in rows.labels.items()}
+    if "policy" in words:
+        # what stands in front of it has a cell too many, or the header a word too few
+        is_refused |= words["policy"].isin([*filter(str.isdigit, words["policy"].categories)])
     lines = found.text.numbers[rows.lines]
     listing.unread += lines[is_refused].tolist()
     data |= {"line": lines, "header": own, "seconds": data.pop(_EPOCH, rows.seconds)}
@@ -199,7 +203,7 @@ def _table_of(listing: Listing, found: Walk, rows: Rows, place: Mapping[int, int
     is_thread = np.isnan(data["pid"])
     programs = [program(name) for name in (*rows.names, *(name.removeprefix("__") for name in rows.names))]
     data["process"] = Texts.coded(rows.key + len(rows.names) * is_thread, programs)
-    return described(data | {name: Texts.of(cells) for name, cells in rows.labels.items()})
+    return described(data | words)
 
 
 def _stands_below(line: str, header: str) -> bool:

@@ -128,9 +128,10 @@ def _samples(listing: Listing) -> _Samples:
     is_first = np.zeros(len(rows), dtype=np.bool_)
     counted = np.flatnonzero(~is_refused)
     is_first[counted[np.unique(number[counted], return_index=True)[1]]] = True
-    tables = np.cumsum([one.begins_sample for one in headers])[header]
+    begins = np.array([one.begins_sample for one in headers])
+    tables = np.cumsum(begins)[header]
     is_whole = np.array([one.is_whole for one in headers])[header]
-    is_told = is_first & np.array([one.begins_sample for one in headers])[header] & _is_process(rows)
+    is_told = is_first & is_sample & begins[header] & _is_process(rows)
     clock_of = tables[is_told], seconds[is_told]
     told = {*zip(*(column[_differ(*clock_of)].tolist() for column in clock_of), strict=True)}
     copied = {*tables[is_sample & ~is_first & ~is_refused].tolist()}
@@ -140,7 +141,7 @@ def _samples(listing: Listing) -> _Samples:
         rows.with_columns(sample=sample)[is_first],
         ends,
         median(lengths) if lengths else math.nan,
-        max(1, sum(one.begins_sample for one in headers) - len(copied | refused), len(told)),
+        max(1, int(begins.sum()) - len(copied | refused), len(told)),
         frozenset(sample[is_sample & (is_refused | ~is_whole)].tolist()),
     )
 

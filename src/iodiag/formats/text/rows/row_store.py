@@ -157,11 +157,10 @@ class RowStore:
         at = tokens.begins(begins)
         begin = ahead + (has_key and layout.key_at == "first")
         cells = (at + begin)[:, None] + np.arange(size)
-        if self._has_labels:
-            # in the place of a word the row's first number is looked at, and kept nowhere
-            printed = tokens.printed(np.where(self._is_label, cells[:, [self._is_label.argmin()]], cells))
-        else:
-            printed = tokens.printed(cells)
+        # in the place of a word the row's first number is looked at, and kept nowhere
+        first = self._is_label.argmin()
+        looked_at = np.where(self._is_label, cells[:, [first]], cells) if self._has_labels else cells
+        printed = tokens.printed(looked_at)
         seconds = epoch = None
         is_timed: Bools = np.ones(len(at), dtype=np.bool_)
         if ahead:
@@ -184,8 +183,12 @@ class RowStore:
             if self._has_gaps:
                 before = text.starts[begins[is_good]] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
                 self._gap[here] = tokens.starts[key_at] - before
+        self._take_words(text, tokens, cells[is_good], here)
+
+    def _take_words(self, text: Text, tokens: Tokens, cells: Ints, here: Ints | slice) -> None:
+        """Put the words of rows, whose tokens `cells` are, in their places."""
         for number, name in self._label_at.items():
-            own = cells[is_good, number]
+            own = cells[:, number]
             codes, words = words_at(text, tokens.starts[own], tokens.ends[own])
             self._labels[name][here] = np.array([*words, ""], dtype=np.object_)[codes]
 
