@@ -174,6 +174,8 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
         used = at if text.strip() else used
     unread += [row.line.number for row in rows[:-1] if not row.numbers]  # lines of mounts alone
     rows = [row for row in rows if row.numbers]
+    if any(row.export for row in rows):  # a lost line is what the others have
+        unread += [row.line.number for row in rows if not row.export]
     if not rows:
         return None
     table = SampleTable("nfs_mounts", _table(rows, source))
