@@ -41,6 +41,8 @@ def test_blocked_tasks_by_number(report_of, blocked, options, expected):
         ([6] * 20, ("warning", "medium")),
         ([6, 6], ("notice", "medium")),
         ([0] * 17 + [6] * 3, ("notice", "medium")),
+        ([6, 6, 1, 6, 6, 0, 6] + [0] * 8, ("warning", "medium")),
+        ([6, 0, 0] * 5, ("notice", "medium")),
     ],
 )
 def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, blocked, told):
@@ -452,18 +454,49 @@ def test_a_crowd_that_stays_and_gets_a_fraction_comes_to_a_stand(report_of, task
     assert ("what is moved falls from" in finding.summary) is (severity == "critical")
 
 
+def test_what_is_moved_is_of_the_samples_in_which_tasks_wait(report_of):
+    """The first row counts tasks of now, and its rates are averages since boot."""
+    head, names, first, *rows = vmstat([{"b": 1, "bi": 11_000, "wa": 20}] * 4).splitlines()
+    text = "\n".join([head, names, first.replace("0      0", "0      4", 1), *rows])
+    finding = only(report_of(f"$ vmstat 5\n{text}\n", rules=[RULE]))
+    assert "4 tasks are blocked on I/O, in 1 of 5 samples" in finding.summary
+    assert "meanwhile" not in finding.summary
+
+
+ONE_STRETCH = "one stretch of writes, buffered ones that are flushed or those of a job that waits for each"
+FILLS = [row | {"cache": 900_000 + 40_000 * n} for n, row in enumerate(BURST)]
+
+
 @pytest.mark.parametrize(
-    ("pause", "is_told"), [(PAUSE, True), ([row | {"bo": 2000} for row in PAUSE], False)]
+    ("rows", "told"),
+    [
+        (BURST[:6] + PAUSE[:2] + BURST[6:] + PAUSE[:2], "buffered writes are flushed in bursts"),
+        (FILLS + PAUSE, "buffered writes are flushed,"),  # the page cache takes more than the disk
+        (BURST + PAUSE, ONE_STRETCH),  # as of direct I/O: the page cache does not move
+        (BURST + [row | {"bo": 2000} for row in PAUSE], None),
+    ],
+    ids=["bursts", "the cache fills", "one stretch", "others write as well"],
 )
-def test_few_writers_that_wait_in_bursts_are_told_so(report_of, pause, is_told):
-    finding = only(report_of(vmstat(BURST + pause), rules=[RULE]))
-    assert ("buffered writes are flushed in bursts" in finding.summary) is is_told
+def test_one_stretch_of_writes_shows_no_flushes_unless_the_page_cache_does(report_of, rows, told):
+    finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
+    assert (told or "are written") in finding.summary
+    assert ("in the other samples" in finding.summary) is (told is not None)
+    assert ("vm.dirty" in finding.remedy[0]) is (told not in (None, ONE_STRETCH))
+    assert ("/proc/meminfo" in finding.confirm[0]) is (told == ONE_STRETCH)
 
 
 def test_a_lone_writer_at_a_flat_rate_does_not_show_what_the_disk_takes(report_of):
     finding = only(report_of(vmstat([row | {"bo": 8000} for row in BURST]), rules=[RULE]))
     assert "flat rate" in finding.summary
     assert "takes no more" not in finding.summary
+
+
+@pytest.mark.parametrize(("little", "severity"), [(500, "warning"), (2000, "notice")])
+def test_a_task_that_gets_a_fraction_amid_a_load_is_a_cost(report_of, little, severity):
+    rows = [{"b": 1, "bi": bi, "wa": 30} for bi in [8000] * 6 + [little] * 5 + [8000] * 6]
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("in 5 samples in a row 500 kB/s are moved" in finding.summary) == (severity == "warning")
 
 
 STANDS = [{"b": 20, "wa": 60, "bo": 0, "bi": 0}] * 8
@@ -755,6 +788,27 @@ def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told)
     assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
 
 
+@pytest.mark.parametrize(
+    ("row", "cpus", "told"),
+    [
+        ("sda 2.10 30.40 40.20 3652130 4829480", "", "would take 232.2 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", " (16 CPU)", "would take 644.9 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", "", None),
+        ("sda 24.10 30.40 40.20 3652130 4829480", " (16 CPU)", None),
+        ("sda 2.10 30.40 40.20 3652130 4829480", " (1 CPU)", None),
+    ],
+    ids=["hardly any", "few for many CPUs", "few for one CPU", "some", "a slow disk of one CPU"],
+)
+def test_iowait_that_the_requests_of_the_disks_hardly_explain_is_told_with_its_arithmetic(
+    report_of, row, cpus, told
+):
+    text = f"Linux 5.4.0 (box) 11/20/26 _x86_64_{cpus}\n\n{HALF_WAITED}{WITH_TOTALS}{row}\n"
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "iowait is 48.77 %, as an average over 33.37 h; meanwhile" in summary
+    assert (told or "") in summary
+    assert ("would take" in summary) is (told is not None)
+
+
 def test_who_is_listed_asleep_stands_in_the_sentence_of_blocked_tasks(report_of):
     text = vmstat([{"b": 6, "wa": 60}] * 5) + listed(*"DSD")
     assert only(report_of(text, rules=[RULE])).summary.endswith(
@@ -808,6 +862,28 @@ def test_the_load_average_is_told_where_nothing_else_counts_tasks(report_of):
     assert any("159.47" in item.text for item in finding.evidence)
     assert finding.confirm[0].startswith("ps -eo state")
     assert "load average" not in only(report_of(LOADED, vmstat([{"b": 9, "wa": 95}] * 4))).summary
+
+
+@pytest.mark.parametrize(
+    ("load", "shares", "told"),
+    [
+        ("159.47, 149.89, 160.80", "2.0 us, 0.0 id, 95.6 wa", ("critical", "medium")),
+        ("44.10, 45.89, 39.80", "21.0 us, 7.0 id, 70.0 wa", ("warning", "medium")),
+        ("159.47, 49.89, 3.80", "2.0 us, 0.0 id, 95.6 wa", ("notice", "low")),  # a moment
+        ("0.50, 0.40, 0.30", "2.0 us, 2.0 id, 95.6 wa", ("notice", "low")),  # long ago
+        ("159.47, 149.89, 160.80", "65.0 us, 3.0 id, 30.0 wa", ("notice", "low")),  # they run
+    ],
+)
+def test_a_first_screen_of_top_is_of_now_where_the_load_average_is_a_crowd_that_waits(
+    report_of, load, shares, told
+):
+    text = LOADED.replace("159.47, 149.89, 160.80", load)
+    text = text.replace("2.0 us", shares.split(", ")[0]).replace("0.0 id", shares.split(", ")[1])
+    report = report_of(text.replace("95.6 wa", shares.split(", ")[2]))
+    finding = only(report)
+    assert (finding.severity, finding.confidence) == told
+    assert "as an average since boot or over a run" in finding.summary
+    assert ("possibly" in report.headline) is (told[1] == "low")
 
 
 def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(report_of):
@@ -997,18 +1073,13 @@ def _with_a_stall(reads: list[int], blocked: int = 5, written: int = 1100, tasks
 def test_a_stall_in_the_midst_of_calm_is_a_cost_where_reads_wait_behind_a_flush(report_of, changes, severity):
     finding = only(report_of(_with_a_stall(**changes), rules=[RULE]))
     assert finding.severity == severity
-    assert ("who reads waits behind the flush" in finding.summary) == (severity == "warning")
+    assert ("who reads waits behind these writes" in finding.summary) == (severity == "warning")
 
 
 def test_reads_that_end_with_the_flush_were_not_held_up_by_it(report_of):
     rows = [{"b": 0, "id": 70, "bi": 0 if n % 3 else 120, "bo": 80} for n in range(16)]
     rows += [{"b": 5, "id": 80, "bi": 0, "bo": 1100}] * 8 + [{"b": 0, "id": 90, "bi": 0, "bo": 80}] * 16
     assert only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE])).severity == "notice"
-
-
-def test_bursts_of_flushes_ask_for_smaller_ones(report_of):
-    finding = only(report_of(_with_a_stall([0] * 8), rules=[RULE]))
-    assert "vm.dirty_background_bytes" in finding.remedy[0]
 
 
 def ps(*commands: str) -> str:

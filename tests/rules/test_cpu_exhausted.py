@@ -30,6 +30,25 @@ def test_no_time_left_is_told_from_one_sample(report_of, rows, told):
     assert any("9 tasks want to run" in item.text for item in finding.evidence)
 
 
+@pytest.mark.parametrize(
+    ("tasks", "switches", "cpus", "severity"),
+    [
+        (900, 300, None, "critical"),
+        (900, 90_000, None, "warning"),
+        (200, 100, None, "warning"),  # so many CPUs may run one task each
+        (200, 100, 8, "critical"),
+        (200, 100, 192, "warning"),
+    ],
+)
+def test_a_turn_that_takes_seconds_to_come_is_a_host_that_hardly_answers(
+    report_of, tasks, switches, cpus, severity
+):
+    rows = vmstat([OUT | {"r": tasks, "cs": switches}] * 5 + [OUT | {"cs": 9000}])
+    finding = only(report_of(rows, rules=[RULE], cpus=cpus))
+    assert finding.severity == severity
+    assert ("s or longer for a turn" in finding.summary) is (severity == "critical")
+
+
 WAITING = {"r": 0, "us": 1, "sy": 2, "id": 0, "wa": 97}
 
 

@@ -322,6 +322,32 @@ def test_one_request_in_one_second_is_no_standstill_yet(report_of, rows, severit
         assert "grep . /sys/block/*/inflight" in found[0].confirm
 
 
+QUEUE, CALM = {"aqu-sz": 190.0, "%util": 100.0}, load(0.02, 2.1, util=0.01)
+KEEPS = load(2.5, 0.2, util=100) | {"aqu-sz": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("sample", "severity"),
+    [
+        ({"sda": QUEUE, "sdb": CALM}, "critical"),
+        ({"sda": QUEUE, "sdb": load(7.0, 2.1, util=1)}, "warning"),  # a second makes such rates
+        ({"sda": {"aqu-sz": 2.0, "%util": 100.0}, "sdb": CALM, "sdc": KEEPS}, "critical"),
+        ({"sda": {"aqu-sz": 2.0, "%util": 100.0}, "sdb": CALM, "sdc": KEEPS | {"aqu-sz": 3.4}}, "notice"),
+        ({"sda": ONE, "sdb": CALM}, "notice"),  # a counter that leaked
+        ({"sda": QUEUE, "sdb": {}}, "notice"),  # a host that was paused
+    ],
+    ids=["a queue", "of unknown length", "another keeps some", "no whole number", "one", "all stand"],
+)
+def test_a_queue_that_nothing_leaves_beside_devices_that_serve_is_a_hang(report_of, sample, severity):
+    """Rates of two decimals tell the least length of a report; counters leak one by one."""
+    untimed = iostat([sample]).split("13:00:01\n")[-1]
+    finding = report_of(untimed, rules=[RULE]).findings[0]
+    assert finding.severity == severity
+    assert ("by the digits of the rates" in finding.summary) is (CALM in sample.values())
+    assert ("sdc has 3 in flight throughout" in finding.summary) is (sample.get("sdc") == KEEPS)
+    assert any("paused" in text for text in finding.refutes) is (sample.get("sdb") == {})
+
+
 def test_a_silence_no_longer_than_requests_take_is_no_hang(report_of):
     """A full disk whose requests take a second may complete none in one; it stays full."""
     full = {"w/s": 80.0, "wkB/s": 1280.0, "w_await": 280.0, "aqu-sz": 22.4, "%util": 100.0}

@@ -380,3 +380,46 @@ def test_pages_that_go_out_though_memory_is_free_are_no_shortage(report_of, chan
     if is_found:
         assert finding.severity == "notice"
         assert not any("more memory" in text for text in finding.remedy)
+
+
+OF_FREE = "       total   used   free  shared  buffers  cached\nMem: {0} {0} 0 0 0 0\nSwap: {1} 9000 {1}\n\n"
+COMES_BACK = {
+    "r": 0,
+    "b": 1,
+    "swpd": 70_000,
+    "si": 14_000,
+    "so": 90,
+    "bi": 14_300,
+    "bo": 100,
+    "us": 0,
+    "sy": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "swap", "told"),
+    [
+        ({}, 900_000, ("critical", "again", "held")),
+        ({}, 90_000, ("critical", "again", "")),  # swap is nearly full
+        ({"us": 12}, 900_000, ("warning", "again", "held")),  # a program runs
+        ({"cache": 400_000}, 900_000, ("warning", "again", "held")),  # there is room
+        ({"bi": 30_000}, 900_000, ("warning", "again", "held")),  # files are read
+        ({"swpd": 300_000}, 900_000, ("critical", "", "")),  # once, as after a night
+    ],
+)
+def test_pages_that_come_in_again_and_again_while_nothing_goes_out(report_of, changes, swap, told):
+    severity, again, held = told
+    text = OF_FREE.format(600_000, swap) + "$ vmstat 5\n" + vmstat([COMES_BACK | changes] * 4)
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.severity == severity
+    assert (
+        ("comes in 4.0 times in 20 s" in finding.summary)
+        is ("again and again" in finding.title)
+        is bool(again)
+    )
+    assert (
+        ("what fills memory is not swapped" in finding.summary)
+        is ("slabtop" in finding.remedy[0])
+        is bool(held)
+    )
+    assert not any("of swap was in use" in item.text for item in finding.evidence)

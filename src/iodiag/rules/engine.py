@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.measured_latencies import evidence_of
+from iodiag.analysis.host.who_waits import waiting_crowd
 from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
@@ -113,14 +115,17 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
     used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
     about = "disk" if finding.devices else None
+    is_now = about is None and used == {"cpu"} and waiting_crowd(view) > 0
     # what needs no table is from logs and reports of devices, which are no averages
     if used and view.average_only & ({about} if about else used):
-        severity = finding.severity if finding.severity == "info" else "notice"
-        summary = of_averages(finding.summary)
-        said = tuple(replace(e, text=of_averages(e.text)) for e in finding.evidence)
-        finding = replace(finding, confidence="low", severity=severity, samples=None)
-        finding = replace(finding, summary=summary, evidence=said)
-    if "cpu" in used and not finding.devices:
+        over = over_hours([view])
+        summary = of_averages(finding.summary, over)
+        said = tuple(replace(e, text=of_averages(e.text, over)) for e in finding.evidence)
+        finding = replace(finding, summary=summary, evidence=said, samples=None)
+        if not is_now:
+            severity = finding.severity if finding.severity == "info" else "notice"
+            finding = replace(finding, confidence="low", severity=severity)
+    if "cpu" in used and not (finding.devices or is_now):
         finding = _limited_by_top(finding, view)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")

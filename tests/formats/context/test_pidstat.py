@@ -401,3 +401,23 @@ def test_a_damaged_row_between_others_is_told_and_the_listing_goes_on():
 def test_an_unknown_key_of_json_is_told():
     block, _ = facts_of(JSON.replace("kB_wr/s", "kB_write"))
     assert block.unread == (14, 21)
+
+
+BANNER = "Linux 6.1.0-18-amd64 (box)  {}  _x86_64_  (8 CPU)\n\n"
+
+
+@pytest.mark.parametrize(
+    ("banner", "start", "clocks"),
+    [
+        (BANNER.format("05/21/2025"), "2025-05-21 15:11:57", None),
+        ("", None, "15:11:57 to 15:11:58"),
+    ],
+    ids=["a banner", "none"],
+)
+def test_its_clocks_are_of_the_day_in_the_banner(banner, start, clocks):
+    given = iodiag.read(io.BytesIO((banner + SAMPLES).encode()), name="pidstat.txt")
+    (section,) = given.sections
+    assert (section.start, section.clocks) == (start, clocks)
+    assert (section.end == "2025-05-21 15:11:58") is bool(banner)
+    said = iodiag.analyze([given]).headline
+    assert "per sample of 1 s; 2 processes read 20 kB/s and wrote 153,800 kB/s in all." in said

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers, same_reports
 from iodiag.model.capture import Fact
 from iodiag.table.table import Mask, Table, by_text
 
@@ -37,15 +38,21 @@ FEW_BLOCKED_TASKS, MOMENTARY_TASKS = 0.5, 2.0
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
-    """The rows of a host's table in the same reports as `rows`; where none are, those of the same run.
+    """The rows of a host's table in the same reports as `rows`; where none are, those of other tools.
 
-    vmstat beside iostat is a source of its own; then its whole capture of that run stands for the window.
+    None where the same tool has such rows of other reports. vmstat beside iostat is a source of its own; then
+    its whole capture of that run stands for the window.
     """
     samples = view.samples(table)
     if samples is None:
         return None
     same = same_reports(samples, rows)
-    return samples[same] if same.any() else view.of_same_run(samples, rows)
+    if same.any():
+        return samples[same]
+    # a run that has such samples has none of these reports, as of a first one that averages
+    runs, own = (keys // REPORTS for keys in report_numbers(samples, rows))
+    others = samples[~np.isin(runs, own)]
+    return view.of_same_run(others, rows) if len(others) else None
 
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
@@ -86,10 +93,35 @@ def is_waited_for(view: View, rows: Table) -> Mask:
     return is_waited
 
 
+def episode(view: View) -> Table | None:
+    """The samples in which CPUs wait for I/O for long where they do not on average; None without any."""
+    cpu = view.cpu_samples
+    if cpu is None or weighted.mean(cpu, "iowait_pct", "cpu") >= IOWAIT_PCT:
+        return None
+    rows = cpu[cpu.floats("iowait_pct") >= EPISODE_PCT]
+    return rows if len(rows) else None
+
+
 def load_average(view: View) -> Fact | None:
     """The highest load average of uptime, w or top, where no table counts tasks."""
     facts = view.facts_of("uptime") if view.samples("queue") is None else []
     return max(facts, key=lambda fact: fact.number("load_one"), default=None)
+
+
+def waiting_crowd(view: View) -> float:
+    """The lesser load average of 1 and 15 minutes where it is a crowd's and CPUs mostly wait; else 0.
+
+    It is of now, even where the shares of CPU time may be averages since boot.
+    """
+    counted, shares = load_average(view), cpu_shares(view.cpu_all)
+    if counted is None or shares is None or not shares.is_io_bound:
+        return 0.0
+    load = min(counted.number("load_one"), counted.number("load_fifteen"))
+    return load if load >= CROWD_LOAD else 0.0
+
+
+CROWD_LOAD, CROWDED_LOAD = 20.0, 100.0
+"""Load averages of a host that mostly waits: of a crowd that waits now, and of work that stands still."""
 
 
 def who_sleeps(view: View) -> str:

@@ -9,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.who_waits import NOBODY, blocked, is_wait_unknown, pressure, rows_at
+from iodiag.analysis.host.who_waits import (
+    CROWDED_LOAD,
+    NOBODY,
+    blocked,
+    is_wait_unknown,
+    pressure,
+    rows_at,
+)
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import JudgedLevel, slower_above
 from iodiag.analysis.measure import weighted
@@ -244,10 +251,6 @@ def iowait_without_idle(view: View, load: JudgedLevel) -> Iterator[Evidence]:
     most = float(np.nanmax(queue.floats("load_1m"), initial=0)) if queue else 0.0
     if most >= max(CROWDED_LOAD, 10 * (view.cpus or 0)):
         yield cite(queue, "the load average is {load:.0f}", {"load": most}, worst="load_1m")
-
-
-CROWDED_LOAD = 100.0
-"""A load average of hundreds, and ten tasks per CPU: far more than the run queue of a busy host."""
 
 
 def waiters(view: View, load: JudgedLevel) -> Iterator[Evidence]:

@@ -12,8 +12,9 @@ firmware that paused.
 When it is wrong: a cache flush that writes back hundreds of megabytes looks the same; where flushes are
 counted and fill the stall, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
-in the whole capture may have a stuck counter. One request in flight in one short sample is a warning until
-the next sample shows it again.
+in the whole capture may have a stuck counter; counters leak one by one, so that a queue of eight and more
+beside devices that serve theirs is told as a hang. One request in flight in one short sample
+is a warning until the next sample shows it again.
 
 References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
 """
@@ -28,8 +29,17 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.paging import LEAST_CROWD
 from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, pressure
-from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
+from iodiag.analysis.load.stalls import (
+    ALWAYS_BUSY,
+    LONGEST_FLUSH_S,
+    Stall,
+    answers,
+    late_answer_ms,
+    stalled,
+    stalls_of,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields
@@ -165,36 +175,49 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         *_against(series, worst, is_proven=is_proven),
         *reported(view, (series.name,)),
     )
-    sure = "high" if is_proven else _confidence(series, worst, waiters)
+    serves = any(not _is_stuck_too(one, worst) and _serves(one, worst) for one in view.devices)
+    least_s = float(weighted.seconds_or_one(worst.rows).sum())
+    # counters leak one by one, and on a host that stands still nothing is served
+    is_queue = worst.release is None and serves and worst.rows.floats("depth").min() >= LEAST_CROWD
+    sure = "high" if is_proven else _confidence(series, worst, len(waiters) + is_queue)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
     stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
     is_standing = worst.release is None and ((is_shown and is_held) or stuck >= 2)
+    is_standing |= is_queue and least_s >= limits.timeout
     is_moment = _is_moment(worst, limits)
     severity: Severity = "notice" if sure == "low" else "warning"
     if severity == "warning" and is_standing and not (is_moment and not place):
         severity = "critical"
-    values = _values(series, worst) | {"count": len(stalls)}
+    values = _values(series, worst) | {"count": len(stalls), "least": least_s}
     often = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = " until the end of the capture" if worst.release is None else ""
     held = " with {depth} in flight" if values["depth"] else ""
     where = "; " + place[0].text + "." if place else "."
-    how_long = (
-        "for {seconds:.0f} s" if _is_timed(worst.rows) else in_samples(len(series.samples), "samples", "all")
-    )
+    kept = "".join(f"; {item.text}" for item in waiters if "kept" in item.values)
+    then = f"{kept}{where}" + _MOMENT * (is_moment and bool(held) and worst.release is None)
+    how_long = _how_long(series, worst, is_bound=least_s >= limits.least_seconds)
     return RULE.finding(
         severity=severity,
         confidence=sure,
         **device_fields(worst.rows, series.name),
         summary=say(
-            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
-            + (_MOMENT if is_moment and held and worst.release is None else ""),
-            values,
-        ),
+            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}", values
+        )
+        + then,
         evidence=evidence,
         **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {}))
-        | (_SEEN_IN_FLIGHT if held_above else {}),
+        | (_SEEN_IN_FLIGHT if held_above or (serves and not place and held) else {}),
     )
+
+
+def _how_long(series: DeviceSeries, stall: Stall, *, is_bound: bool) -> str:
+    """For how long it completed nothing, or for how long at the least where the digits of rates bound it."""
+    if _is_timed(stall.rows):
+        return "for {seconds:.0f} s"
+    if is_bound:
+        return "for {least:.0f} s or longer, by the digits of the rates"
+    return in_samples(len(series.samples), "samples", "all")
 
 
 def _is_moment(stall: Stall, limits: Limits) -> bool:
@@ -238,14 +261,14 @@ def _in_the_stack(series: DeviceSeries) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _confidence(series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...]) -> Confidence:
+def _confidence(series: DeviceSeries, stall: Stall, witnesses: int) -> Confidence:
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
         is_frozen = _froze(series, stall)
         is_held = is_frozen and _holds(stall) and len(stall.rows) >= 2
-        sure: Confidence = "high" if is_held else "medium" if waiters or is_frozen else "low"
+        sure: Confidence = "high" if is_held else "medium" if witnesses or is_frozen else "low"
     else:
-        points = 2 + len(waiters) + (stall.seconds > LONGEST_FLUSH_S)
+        points = 2 + witnesses + (stall.seconds > LONGEST_FLUSH_S)
         points += 1 if _is_timed(stall.rows) else -1
         sure = confidence(points + (not _may_be_flush(series, stall)))
     return "low" if _may_be_flush(series, stall) and stall.release is not None else sure
@@ -297,6 +320,11 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
         )
         text += "at once"
         yield cite(stall.rows, text, {"others": names})
+    for other in view.devices:
+        if (own := _kept(other, stall)) is not None:
+            values: Values = {"other": other.name, "kept": float(own.floats("depth")[0])}
+            text = "{other} has {kept:.0f} in flight throughout as well, which it does not complete"
+            yield cite(own, text, values)
     blocked_tasks = blocked(view, stall.rows)
     if (
         blocked_tasks is not None
@@ -406,7 +434,7 @@ def _against(series: DeviceSeries, stall: Stall, *, is_proven: bool) -> Iterator
         # what kernels that count at completion show says nothing of a counter
         text += ": its counter of time in use may have leaked" * (_holds(stall) and not is_proven)
         yield cite(stall.rows, text, weighs="against")
-    if not _is_timed(stall.rows):
+    if not _is_timed(stall.rows) and not weighted.seconds_or_one(stall.rows).sum() > len(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")
 
 
@@ -428,6 +456,26 @@ def _is_stuck_too(other: DeviceSeries, stall: Stall) -> bool:
     samples = other.samples
     same = same_reports(samples, stall.rows)
     return bool(same.any() and stalled(samples)[same].all())
+
+
+def _serves(other: DeviceSeries, stall: Stall) -> bool:
+    """Whether it completes requests in each of the same samples."""
+    own = other.samples[same_reports(other.samples, stall.rows)]
+    return len(own) > 0 and bool((own.floats("ios_per_s") > 0).all())
+
+
+def _kept(other: DeviceSeries, stall: Stall) -> Table | None:
+    """The same samples of a device that serves some requests at once, and keeps others throughout."""
+    own = other.samples[same_reports(other.samples, stall.rows)]
+    served = own.floats("ios_per_s") * own.floats("latency_ms") / 1000
+    kept = own.floats("depth") - np.nan_to_num(served)
+    is_whole = (kept >= 1 - MOST_SERVED) & (np.abs(kept - np.rint(kept)) <= MOST_SERVED)
+    is_kept = is_whole & (served > 0) & (served <= MOST_SERVED) & (own.floats("util") >= ALWAYS_BUSY)
+    return own if len(own) and bool(is_kept.all()) and np.ptp(np.rint(kept)) == 0 else None
+
+
+MOST_SERVED = 0.02
+"""In flight by rate times latency beside those that it keeps: they leave the printed count whole."""
 
 
 def _is_timed(rows: Table) -> bool:
@@ -457,6 +505,9 @@ RULE = Rule(
         ),
         "least_samples": Threshold(
             3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
+        ),
+        "timeout": Threshold(
+            30, "s", "queue that nothing leaves: a command is aborted by then", "SCSI, NVMe"
         ),
         "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
     },

@@ -14,7 +14,8 @@ there is no such room. Pages that come back all the time are a note where swap h
 cache; so are pages that leave while more memory than they take is free throughout, which is no shortage.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
-critical where work stands still, and where a log of the kernel shows that processes were killed for memory.
+critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
+no program runs), and where a log of the kernel shows that processes were killed for memory.
 
 When it is wrong: a little out alone is harmless, idle pages being put away; a little in alone is a host that
 recovers, and a program that is woken after days comes back at once. Swap on zram costs CPU and no disk. A
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +51,7 @@ from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.model.units import KB_PER_GB
+from iodiag.model.units import KB_PER_GB, KB_PER_MB
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
@@ -305,11 +307,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
     is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
     sure = confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
-    pressed = rows_at(view, "pressure", rows)
-    stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
     killed = [*logged(view, "out of memory", rows, "the kernel killed {count} processes to get memory")]
-    is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)
-    severity: Severity = "critical" if is_still or killed else "warning"
+    severity: Severity = "critical" if killed or _stands_still(view, rows, samples, limits) else "warning"
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
@@ -319,29 +318,65 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     }
     often, asleep = in_samples(samples), _asleep(view, rows)
     text = f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})"
+    again = tuple(_again(view, rows))
     return RULE.finding(
+        **(_OF_AGAIN if again else {}),
+        **(_OF_HELD if again and "free" in again[0].values else {}),
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),
         **time_fields(rows, of_host=True),
         summary=say(
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}"
-            + "; up to {up_to:.0f} tasks are blocked on I/O" * bool(asleep)
-            + ".",
+            + "; up to {up_to:.0f} tasks are blocked on I/O" * bool(asleep),
             values | asleep,
-        ),
+        )
+        + "".join(f"; {item.text}" for item in again)
+        + ".",
         evidence=(
             cite(rows, text, values, worst="both_kb"),
             *(evidence for _, evidence in witnesses),
+            *again,
             *killed,
             *_without_disk(view, rows, amount),
-            *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
+            *_in_use(view, rows),
         ),
         refutes=("swap that lies on zram alone", "a test that fills memory on purpose"),
         cannot_know=(
             "which process takes the memory, and whether a control group's limit is what runs short",
         ),
     )
+
+
+def _again(view: View, rows: Table) -> Iterator[Evidence]:
+    """That pages come back of which others were dropped: more than lies in swap, and hardly any goes out.
+
+    Where most of swap is free, what keeps them out of memory is what the kernel cannot put there.
+    """
+    used, seconds = swap_used_kb(view, rows), weighted.seconds_or_one(rows)
+    came, went = (float(np.sum(rows.floats(f"{way}_kb") * seconds)) for way in ("in", "out"))
+    in_swap = float(np.max(used)) if len(rows) >= FEW else math.nan
+    if not (came >= TIMES * in_swap > 0 and went <= came / 10):
+        return
+    values: Values = {"mb": in_swap / KB_PER_MB, "times": came / in_swap, "seconds": float(seconds.sum())}
+    text = "what lies in swap, {mb:.0f} MB, comes in {times:.1f} times in {seconds:.0f} s"
+    whole = max((fact.number("swap_kb") for fact in view.facts_of("free")), default=math.nan)
+    if in_swap < HALF * whole:
+        values["free"] = 100 * (1 - in_swap / whole)
+        text += ", while {free:.0f} % of swap is free: what fills memory is not swapped"
+    yield cite(rows, text, values, worst="in_kb")
+
+
+TIMES = 2.0
+"""Times that all that lies in swap comes in, from which pages come back that were in memory meanwhile."""
+
+_OF_AGAIN: dict[str, Any] = {"title": "Memory is short: the same pages come in from swap again and again"}
+
+
+def _in_use(view: View, rows: Table) -> Iterator[Evidence]:
+    """How much of swap is in use, by facts of any time where the samples do not count it."""
+    if not np.isfinite(swap_used_kb(view, rows)).any():
+        yield from (cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2])
 
 
 def _asleep(view: View, rows: Table) -> Values:
@@ -357,11 +392,22 @@ def _iowait(view: View, rows: Table) -> float:
 
 
 def _stands_still(view: View, rows: Table, samples: int, limits: Limits) -> bool:
-    """Whether in half of all samples the CPUs do next to nothing but wait for the disk that swaps."""
-    cpu = view.cpu_at(rows)
+    """Whether in half of all samples the CPUs do next to nothing but wait for the disk that swaps.
+
+    By pressure; by their iowait; or no program runs to speak of, all that is read are swap-ins, and memory
+    that is free or cache would take those of less than a second.
+    """
+    cpu, paging, pressed = view.cpu_at(rows), *(rows_at(view, name, rows) for name in ("paging", "pressure"))
+    if pressed is not None and weighted.mean(pressed, "memory_full_pct", "pressure") >= limits.stand_still:
+        return True
     if cpu is None or len(rows) < FEW:
         return False
     is_still = cpu.floats("iowait_pct") >= limits.still_iowait
+    back = rows.floats("in_kb")
+    if paging is not None and len(cpu) == len(paging) == len(rows):
+        share = 100 * back / np.fmax(paging.floats("pgpgin_kb_per_s"), 1)
+        is_swap = np.abs(share - 100) <= 100 - limits.all_share  # zram reads nothing
+        is_still |= (cpu.floats("user_pct") <= 1) & is_swap & (room_kb(view, rows) < back)
     return bool(2 * is_still.sum() >= samples)
 
 
@@ -488,3 +534,11 @@ RULE = Rule(
     references=("https://docs.kernel.org/accounting/psi.html",),
     detect=detect,
 )
+
+_OF_HELD: dict[str, Any] = {
+    "remedy": (
+        "See what holds memory and is not swapped: the kernel (slabtop), locked pages (Mlocked), a limit.",
+        *RULE.remedy[::2],
+    ),
+    "confirm": ("slabtop -o | head -20", "grep -E 'Slab|Unevictable|Mlocked' /proc/meminfo", "vmstat 1"),
+}

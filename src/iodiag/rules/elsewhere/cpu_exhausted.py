@@ -9,7 +9,8 @@ where CPUs are not counted. One CPU that spends 90 % of its time in interrupts, 
 told, however idle the others, and is a note if it is 95 % busy with anything; so are soft interrupts that
 take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where the CPUs' time is not shown:
 a load average of two and more for each CPU, as many tasks that want to run in three samples, and none in
-five and more that is blocked on I/O.
+five and more that is blocked on I/O. It is critical
+where a task waits a second and longer for its turn, by those that want to run and the switches between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -38,7 +39,7 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import longest, seconds
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Mask, Table, stacked
 
@@ -380,15 +381,19 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     switching = tuple(_switching(view, rows, limits))
     who, busiest = who_uses_a_cpu(view)
     asks = RULE.confirm[:1] if busiest else RULE.confirm
+    severity: Severity = "info" if is_moment else "warning" if is_lasting and not others_wait else "notice"
+    starved = tuple(_starved(view, rows, limits)) if severity == "warning" else ()
     return RULE.finding(
-        severity="info" if is_moment else "warning" if is_lasting and not others_wait else "notice",
+        severity="critical" if starved else severity,
         confidence="high" if len(rows) >= limits.samples else "medium",
         **time_fields(rows, of_host=True),
         title=say(f"{RULE.title}, {often}", values) if len(rows) < samples or is_run else RULE.title,
-        summary=say(f"The CPUs have {left} time left: {text}, {often}", values) + f"{who}.",
+        summary=say(f"The CPUs have {left} time left: {text}, {often}", values)
+        + "".join(f"; {item.text}" for item in starved)
+        + f"{who}.",
         evidence=(
             cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),
-            *_runnable(view, rows),
+            *(starved or _runnable(view, rows)),
             *switching,
             *([cite_fact(busiest, weighs="context")] if busiest else []),
         ),
@@ -402,6 +407,30 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
             "what the disks did, where none is shown: without idle time there is no iowait",
         ),
     )
+
+
+def _starved(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """That so many tasks want to run and so few switches are made that a turn takes seconds, in most samples.
+
+    Each switch gives one of them a CPU. Those that run do not wait: one for each CPU.
+    """
+    queue, system = rows_at(view, "queue", rows), rows_at(view, "system", rows)
+    if queue is None or system is None:
+        return
+    own, other = paired(queue, system)
+    tasks = queue.floats("run_queue")[own]
+    switches = system.floats("context_switches_per_s")[other]
+    turns = (tasks - (view.cpus or _MOST_CPUS_OF_A_HOST)) / np.where(switches > 0, switches, np.nan)
+    is_late = turns >= limits.turn
+    if len(own) and 2 * is_late.sum() > len(rows):
+        values: Values = {"tasks": float(tasks[is_late].mean()), "turn": float(turns[is_late].mean())}
+        values["switches"] = float(switches[is_late].mean())
+        text = "{tasks:.0f} tasks want to run, of which {switches:.0f} get a CPU per second: one waits "
+        yield cite(queue[own[is_late]], text + "{turn:.1f} s or longer for a turn", values, worst="run_queue")
+
+
+_MOST_CPUS_OF_A_HOST = 512
+"""CPUs of a host that does not state them, as many of which may run one task each and switch none."""
 
 
 def _switching(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
@@ -449,6 +478,7 @@ RULE = Rule(
         "switches": Threshold(
             50000, "1/s", "switches of each CPU that are much", "20 us from one to another"
         ),
+        "turn": Threshold(1, "s", "wait for a CPU in which a host hardly answers", "as of requests"),
         "busy": Threshold(85, "%", "user and system work", "judgement: the rest: nice, steal, lost digits"),
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
