@@ -288,6 +288,26 @@ def test_a_report_that_is_rendered_again_is_anonymized_from_itself(tmp_path):
     assert as_json.from_json(hidden.to_json()).to_markdown() == hidden.to_markdown()
 
 
+def test_a_number_in_what_a_text_calls_its_runs_is_hidden_when_rendered_again():
+    head = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa"
+    quiet = "\n".join(
+        f" 1  0  0 81230{n}  20000 300000  0  0  5  2{n} 300 40{n}  5  2 93  0" for n in range(4)
+    )
+    waiting = "\n".join(
+        f" 0 1{n}  0 81230{n}  20000 300000  0  0  40{n}0  20 300 40{n}  5  2 3 90" for n in range(4)
+    )
+    text = "\n".join(
+        f"case 4711882 {when} the change:\n{head}\n{rows}\n"
+        for when, rows in (("before", quiet), ("after", waiting))
+    )
+    report = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))])
+    assert "case 4711882 after the change" in report.headline
+    assert (
+        "4711882"
+        not in as_json.from_json(iodiag.anonymized(as_json.from_json(report.to_json())).to_json()).to_json()
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "hidden"),
     [

@@ -98,8 +98,8 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     yield text
     for count_of_parts in (2, 3, 4):
         yield "".join(below[:count_of_parts])
+        yield "".join(_LOGGED.sub("", part) for part in below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
-    yield "".join(_LOGGED.sub("", part) for part in below[:2])
     yield _COLOUR.sub("", text)
     yield _MARKUP.sub("", html.unescape(text))
     yield text.translate(_UNSEEN)
@@ -136,6 +136,8 @@ def _stands_among(value: float, numbers: list[float]) -> bool:
 
 
 _OF_TIME = {"interval_s", "clock_s"}
+_OF_LINES = {"alike"}
+"""What counts lines of the input: more of them stand there when some are repeated."""
 Reading = tuple[str, tuple[str, ...], frozenset[tuple[str, float]]]
 
 
@@ -149,7 +151,7 @@ def rows_read(capture: Capture) -> set[Reading]:
         kinds = {name: frame[name].dtype.kind for name in frame.columns}
         named = {*KEYS, KEY_COLUMNS.get(family)} - _PLACES
         words = [n for n in frame.columns if kinds[n] not in "fiubmM" and n in named]
-        numbers = [name for name in frame.columns if kinds[name] == "f" and name not in _OF_TIME]
+        numbers = [name for name in frame.columns if kinds[name] == "f" and name not in _OF_TIME | _OF_LINES]
         for row in frame.to_dict("records"):
             if family == "process" and row["pid"] == "all":
                 continue

@@ -41,6 +41,8 @@ def test_blocked_tasks_by_number(report_of, blocked, options, expected):
         ([6] * 20, ("warning", "medium")),
         ([6, 6], ("notice", "medium")),
         ([0] * 17 + [6] * 3, ("notice", "medium")),
+        ([6, 6, 1, 6, 6, 0, 6] + [0] * 8, ("warning", "medium")),
+        ([6, 0, 0] * 5, ("notice", "medium")),
     ],
 )
 def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, blocked, told):
@@ -491,6 +493,14 @@ def test_a_lone_writer_at_a_flat_rate_does_not_show_what_the_disk_takes(report_o
     assert "takes no more" not in finding.summary
 
 
+@pytest.mark.parametrize(("little", "severity"), [(500, "warning"), (2000, "notice")])
+def test_a_task_that_gets_a_fraction_amid_a_load_is_a_cost(report_of, little, severity):
+    rows = [{"b": 1, "bi": bi, "wa": 30} for bi in [8000] * 6 + [little] * 5 + [8000] * 6]
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("in 5 samples in a row 500 kB/s are moved" in finding.summary) == (severity == "warning")
+
+
 STANDS = [{"b": 20, "wa": 60, "bo": 0, "bi": 0}] * 8
 
 
@@ -778,6 +788,27 @@ def test_iowait_alone_counts_no_tasks_and_a_paste_of_iostat_is_asked_for_more_of
 def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told):
     report = report_of(HALF_WAITED + WITH_TOTALS + row + "\n", rules=[RULE])
     assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
+
+
+@pytest.mark.parametrize(
+    ("row", "cpus", "told"),
+    [
+        ("sda 2.10 30.40 40.20 3652130 4829480", "", "would take 232.2 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", " (16 CPU)", "would take 644.9 ms or more: look for NFS"),
+        ("sda 12.10 30.40 40.20 3652130 4829480", "", None),
+        ("sda 24.10 30.40 40.20 3652130 4829480", " (16 CPU)", None),
+        ("sda 2.10 30.40 40.20 3652130 4829480", " (1 CPU)", None),
+    ],
+    ids=["hardly any", "few for many CPUs", "few for one CPU", "some", "a slow disk of one CPU"],
+)
+def test_iowait_that_the_requests_of_the_disks_hardly_explain_is_told_with_its_arithmetic(
+    report_of, row, cpus, told
+):
+    text = f"Linux 5.4.0 (box) 11/20/26 _x86_64_{cpus}\n\n{HALF_WAITED}{WITH_TOTALS}{row}\n"
+    summary = only(report_of(text, rules=[RULE])).summary
+    assert "iowait is 48.77 %, as an average over 33.37 h; meanwhile" in summary
+    assert (told or "") in summary
+    assert ("would take" in summary) is (told is not None)
 
 
 def test_who_is_listed_asleep_stands_in_the_sentence_of_blocked_tasks(report_of):

@@ -178,6 +178,15 @@ def test_a_capture_of_nothing_but_impossible_numbers_is_not_called_healthy(repor
     assert reasons == {"none of its disk samples can be true"}
 
 
+def test_one_cause_that_leaves_several_devices_without_a_true_sample_is_told_once(report_of):
+    bad = {**load(100, 5), "r/s": 18446744073709.0}
+    report = report_of(iostat([{name: bad for name in ("sdb", "sdc", "sda")} | {"sdd": load(100, 0.2)}]))
+    (finding,) = found(report)
+    assert finding.summary == "sdb, sdc, sda: none of their samples (3) can be true."
+    assert finding.devices == ("sdb", "sdc", "sda")
+    assert "current sysstat" in report.verdict.asks
+
+
 def test_a_depth_that_rate_and_latency_contradict_proves_no_inflated_util(report_of):
     """A paste: 1,632 reads/s of 1.09 ms are 1.8 in flight, where 0.08 is printed beside 100 % util."""
     row = {"r/s": 1632.0, "rkB/s": 16600.0, "r_await": 1.09, "aqu-sz": 0.08, "%util": 100.0}

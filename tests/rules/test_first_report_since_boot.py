@@ -276,3 +276,21 @@ def test_reports_after_an_average_stand_below_it(report_of):
     finding = only(report_of(text, rules=[RULE]))
     assert finding is None or all(item.values.get("reports", 5) == 5 for item in finding.evidence)
     assert "1 report)" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        ("4.80 83.00 23.00 34.00 73.20", "busy on average since boot"),
+        ("0.43 27.06 0.00 810.00 2.70", "21.92 requests in flight, 797.3 ms each"),
+        ("20.00 0.50 0.34 44.00 2.00", ""),
+        ("4.80 0.30 6.00 900.00 5.00", ""),
+    ],
+    ids=["busy for most of the time", "late and in flight", "flushes now and then", "a late one in a while"],
+)
+def test_what_was_slow_since_boot_is_told_where_what_follows_is_alike(report_of, old, said):
+    head = "Device r/s w/s r_await w_await %util\n"
+    text = f"$ iostat -x 1 2\nLinux 5.4.0 (box) 11/20/26 _x86_64_ (4 CPU)\n\n{head}sda {old}\n\n{head}"
+    finding = only(report_of(f"{text}sda {old}\n", rules=[RULE]))
+    assert bool(finding) is bool(said)
+    assert finding is None or (finding.severity == "info" and said in finding.summary)

@@ -267,3 +267,20 @@ def test_a_disk_that_has_a_few_reads_of_others_carries_the_same_writes(report_of
     disk = row(60, 4.3, size, "w") | {"r/s": reads, "rkB/s": 34 * reads, "r_await": 1.8, "%util": 60.0}
     report = report_of(iostat([{"dm-0": upper, "sda": disk}] * 3), rules=[RULE])
     assert bool([f for f in report.findings if f.rule == RULE]) is is_told
+
+
+@pytest.mark.parametrize(("below", "is_compared"), [(30, False), (130, True)])
+def test_volumes_that_move_more_than_all_disks_shown_are_held_against_none_of_them(
+    report_of, below, is_compared
+):
+    sample = {"dm-0": row(200, 300.0), "dm-1": row(45, 0.5), "sda": row(below, 1.8)}
+    report = report_of(iostat([sample] * 20), rules=[RULE])
+    assert bool(report.findings) is is_compared
+    assert ("totals" in {table.name for table in report.host_tables}) is is_compared
+    reasons = {o.reason for o in report.outcomes if o.rule == RULE and "dm-1" in o.devices}
+    assert any("others are below them" in reason for reason in reasons) is not is_compared
+
+
+def test_a_volume_of_zfs_that_its_cache_serves_has_its_disks(report_of):
+    sample = {"zd0": row(900, 1.0), "dm-1": row(90, 0.5), "sda": row(60, 0.4)}
+    assert "totals" in {table.name for table in report_of(iostat([sample] * 20)).host_tables}

@@ -432,6 +432,12 @@ def test_an_episode_of_waiting_is_not_hidden_by_the_mean(iowait, count, state):
     assert (found == "healthy") == (state == "healthy")
 
 
+def test_beside_an_episode_stands_what_was_moved_in_it():
+    rows = [{"bi": 9000}] * 3 + [{"bi": 700, "bo": 4000, "wa": 40}] + [{}] * 20
+    text = "iowait is up to 40 % in 1 of 24 samples; meanwhile 4,000 kB/s are written and 700 kB/s read, and"
+    assert text in report_of(vmstat(rows)).headline
+
+
 @pytest.mark.parametrize(
     ("row", "state"),
     [
@@ -1003,9 +1009,22 @@ def test_an_idle_disk_is_not_like_one_that_completes_nothing():
     assert "sdb" not in report.headline
 
 
-def test_a_row_without_a_name_shows_no_health_of_the_others():
-    text = iostat([{"sda": CALM}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
-    assert report_of(text).verdict.state != "healthy"
+@pytest.mark.parametrize(
+    ("row", "is_quick"),
+    [
+        (CALM, True),
+        (load(300, 0.9, size=150, util=80), True),
+        (load(100, 4.0, size=4), False),
+        (load(2000, 0.9, size=4, util=95) | {"aqu-sz": 40.0}, False),
+    ],
+    ids=["quick on any class", "quick and busy", "between flash and disk", "more in flight"],
+)
+def test_a_row_without_a_name_shows_what_it_does_and_no_health_of_the_others(row, is_quick):
+    text = iostat([{"sda": row}] * 2, cpu=IDLE_CPU).replace("Device ", "       ").replace("sda", "   ")
+    report = report_of(text)
+    assert report.verdict.state in ("unknown", "open")
+    assert ("unnamed shows no trouble (2 of 2" in report.headline) is is_quick
+    assert ("nothing is known of other devices" in report.headline) is is_quick
 
 
 def test_all_disks_together_are_told_where_none_is_named():
@@ -1400,7 +1419,8 @@ def test_small_requests_that_cost_more_than_those_since_boot_are_named(old, is_t
     now = "0.00 0.00 0.00 {} 2900.00 3.60 1.10 78.00"
     rows = (old, now.format("290.00"), now.format("295.00"))
     report = report_of(f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}sda {row}\n\n" for row in rows))
-    assert report.verdict.state == "unknown"
+    told = (report.verdict.state, report.verdict.severity)
+    assert told == (("open", "notice") if is_told else ("unknown", None))
     text = "for each MB/s it is busy 28 % of the time, since boot it was 9 %, at 139.9/s of 28.0 kB"
     assert (text in report.headline) is is_told
 
@@ -1597,7 +1617,7 @@ def _since_boot(seconds: float, kb: float, ios: float) -> str:
         ),
         # the host was started again, or it is another: the last report speaks for itself
         ((50_000, 64_753_600, 3_548_000), "sda: 70.96 reads/s of 18.3 kB"),
-        ((172_000, 6_475_360, 354_800), "sda: 2.06 reads/s of 18.3 kB"),
+        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB"),
         # as long as the rounding of a rate
         ((100_001, 40_000_344, 2_000_022), "sda: 20 reads/s of 20.0 kB"),
     ],
@@ -2232,3 +2252,21 @@ def test_processes_that_account_for_next_to_nothing_are_told_beside_a_device(kb,
 
 def test_processes_listed_beside_an_idle_device_account_for_it():
     assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_told"),
+    [
+        ({"zd16": load(90, 9.0, size=480, util=90)}, True),
+        ({"zd16": load(90, 9.0, size=300, util=90)}, False),
+        ({"zd16": load(90, 9.0, size=480, util=90, reads=0)}, False),
+        ({"zd16": load(90, 9.0, size=480, util=90), "sdb": load(90, 0.5)}, False),
+        ({"sdb": load(90, 9.0, size=480, util=60)}, False),
+    ],
+    ids=["as much", "less", "the other way", "several disks", "no volume"],
+)
+def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_told):
+    cpu = {"%idle": 70.0, "%user": 5.0, "%iowait": 25.0}
+    report = report_of(iostat([{"sda": load(400, 7.0, size=100, util=100)} | beside], cpu=cpu))
+    assert report.verdict.state == "open"
+    assert ("zd16 is at work beside it" in report.headline) is is_told

@@ -173,7 +173,10 @@ def names_of_capture(capture: Capture) -> Iterator[Name]:
 
 
 def lone_words_of(capture: Capture) -> tuple[str, ...]:
-    """The names of a capture that are one word each, as a sentence may hold them; none of the kernel's."""
+    """The names of a capture that are one word each, as a sentence may hold them; none of the kernel's.
+
+    And what a text calls its runs, where that holds a number: a number alone is hidden in no sentence.
+    """
     topologies = (capture.topology, *capture.topologies.values())
     devices = [device for topology in topologies for device in topology]
     tables = [table for _, table in (*capture.tables.each(), *capture.averages.each())]
@@ -186,7 +189,11 @@ def lone_words_of(capture: Capture) -> tuple[str, ...]:
         for key, value in fact.values.items()
         if isinstance(value, str) and kind_of_value(fact.kind, key, value)
     ]
-    return tuple(dict.fromkeys(w for w in found if _LONE_WORD.fullmatch(w) and not is_kernel_name(w)))
+    lone = [word for word in found if _LONE_WORD.fullmatch(word) and not is_kernel_name(word)]
+    labelled = (table["phase_label"] for table in tables if "phase_label" in table.names)
+    labels = [label.rstrip(":") for column in labelled for label in column.categories]
+    numbered = [label for label in labels if " " in label and re.search(r"\d", label)]
+    return tuple(dict.fromkeys((*lone, *numbered)))
 
 
 def names_of_report(report: Report) -> Iterator[Name]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.host.who_waits import waiting_crowd
 from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
@@ -117,8 +118,9 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     is_now = about is None and used == {"cpu"} and waiting_crowd(view) > 0
     # what needs no table is from logs and reports of devices, which are no averages
     if used and view.average_only & ({about} if about else used):
-        summary = of_averages(finding.summary)
-        said = tuple(replace(e, text=of_averages(e.text)) for e in finding.evidence)
+        over = over_hours([view])
+        summary = of_averages(finding.summary, over)
+        said = tuple(replace(e, text=of_averages(e.text, over)) for e in finding.evidence)
         finding = replace(finding, summary=summary, evidence=said, samples=None)
         if not is_now:
             severity = finding.severity if finding.severity == "info" else "notice"

@@ -8,19 +8,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of
-from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.array.layer_latency import has_disks, may_be_stacked
 from iodiag.analysis.array.quick_neighbours import are_twins, quicker_neighbour
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import (
     BLOCKED_TASKS,
     CROWD_TASKS,
-    EPISODE_PCT,
     FEW_BLOCKED_TASKS,
     IOWAIT_PCT,
     LITTLE_PCT,
     MOMENTARY_TASKS,
+    episode,
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, in_samples, say
@@ -141,8 +140,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "slow"
     if is_late_on_any_class(series):
         return "slow"
-    if series.name == UNNAMED:
-        return "not shown"  # what stands for one row says nothing of those that are gone
+    if series.name == UNNAMED and not is_prompt(series):
+        return "not shown"  # no name says its class: only what is quick on the fastest one needs none
     if _health_in(series, max(active, key=waited)) == "slow":
         return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
@@ -445,7 +444,7 @@ def is_trickle(series: DeviceSeries) -> bool:
 def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are."""
     for series in view.devices:
-        is_bare = may_be_stacked(series) and series.is_untimed and not _has_disks(view, series)
+        is_bare = may_be_stacked(series) and series.is_untimed and not has_disks(view, series)
         found = "not shown" if is_bare else shown_health(series)
         is_open = found == "slow" and _comes_in_floods(view, series)
         is_open |= found == "healthy" and _is_late_alone(view, series)
@@ -470,15 +469,6 @@ def _is_late_alone(view: View, series: DeviceSeries) -> bool:
             if is_twin or state.latency_ms > LONE * SERVICE["spinning"].usual(size):
                 return True
     return False
-
-
-def _has_disks(view: View, layer: DeviceSeries) -> bool:
-    """Whether the capture has disks that a layer stands on: known ones, or any that move half as much."""
-    if known := view.topology.below(layer.name):
-        return any(view.series(device.name) is not None for device in known)
-    disks = disks_of(view)
-    moved = sum(weighted.or_zero(weighted.mean(one.samples, "kb_per_s")) for one in disks)
-    return bool(disks) and not 2 * moved < weighted.mean(layer.samples, "kb_per_s")
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:
@@ -555,12 +545,11 @@ def _waits(view: View) -> tuple[str, float, float]:
     said, share, tasks = "", math.nan, math.nan
     # averages since boot say nothing of who waits
     cpu, queue = view.cpu_samples, view.samples("queue")
-    shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
-    elif (shares >= EPISODE_PCT).any():
-        values: Values = {"most": (share := float(np.nanmax(shares))), "samples": len(shares)}
-        values["count"] = int((shares >= EPISODE_PCT).sum())
+    elif cpu is not None and (seen := episode(view)) is not None:
+        values: Values = {"most": (share := float(seen.floats("iowait_pct").max())), "samples": len(cpu)}
+        values["count"] = len(seen)
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     elif (found := _while_full(view)) is not None:
         said, share = found

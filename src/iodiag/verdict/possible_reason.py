@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from iodiag.analysis.array.equal_rates import disks_of
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
@@ -121,6 +123,33 @@ def _writes_in_bursts(state: State) -> bool:
     at_once = max(state.depth, state.held) / state.util if 0 < state.util < USED_UTIL else 0.0
     return state.kind == "writes" and state.mean("reads_per_s") == 0 and at_once >= LEAST_BURST
 
+
+def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:
+    """That a full disk limits the volume that alone is at work beside it and moves about as much; else empty.
+
+    A cache, or requests at the ends of a sample, set them apart; of several disks a sum may match by chance.
+    """
+    moved = {
+        one: [weighted.or_zero(weighted.mean(one.samples, f"{way}_kb_per_s")) for way in DIRECTIONS]
+        for one in without_parts(view.devices)
+    }
+    at_work = [one for one, kb in moved.items() if sum(kb) > 0]
+    volume = next((one for one in at_work if one.is_stacked), None)
+    if volume is None or len(at_work) != 2 or disk.is_stacked or not state.util >= NEVER_IDLE:
+        return ""
+    way = int(np.argmax(moved[disk]))
+    values: Values = {"volume": volume.name, "name": disk.name}
+    values |= {"above": moved[volume][way], "below": moved[disk][way]}
+    if not abs(moved[volume][way] / moved[disk][way] - 1) <= _ABOUT or way != int(np.argmax(moved[volume])):
+        return ""
+    text = (
+        ": nothing but {volume} is at work beside it, and moves {above:kb}, where {name} moves {below:kb}: "
+    )
+    return say(text + "very likely the same I/O, which {name} limits", values)
+
+
+_ABOUT = 0.15
+"""How far apart the kB/s of a volume and of its disk are."""
 
 WAIT_NOT_SHOWN = "whether a task waits for them is not shown"
 """The end of a clause on writes of which no column counts who waits."""

@@ -12,6 +12,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
+from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.units import KB_PER_MB
@@ -58,8 +59,8 @@ def lack_of_disks(views: Sequence[View], told: str = "") -> str:
 
 def _of_a_process(views: Sequence[View], told: str) -> str:
     """What the process of pidstat or iotop that moved most did, and how long it waited; empty without one."""
-    named = (fact for view in views for fact in view.facts_of("pidstat", "iotop") if fact.word("process"))
-    facts = [fact for fact in named if not fact.values.keys() & _TOTALS]
+    given = [fact for view in views for fact in view.facts_of("pidstat", "iotop")]
+    facts = [fact for fact in given if fact.word("process") and not fact.values.keys() & _TOTALS]
     if not facts:
         return ""
     moved = {
@@ -74,7 +75,14 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
     text += _of_its_samples(views, facts[at].word("pid"), values)
-    text += ", and waited {waited:.2f} s for I/O per sample" if float(values["waited"]) > 0 else ""
+    values["length"] = next((n for fact in given if (n := fact.number("interval_s")) > 0), 0.0)
+    each = " of {length:g} s" if values["length"] else ""
+    text += f", and waited {{waited:.2f}} s for I/O per sample{each}" if float(values["waited"]) > 0 else ""
+    every = next((f for view in views for f in view.facts_of("pidstat") if f.number("processes") > 1), None)
+    if every is not None:
+        values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
+        values["count"] = every.number("processes")
+        text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
     late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
     if (share := late.number("io_pct")) >= _SOME_PCT:
         values |= {"late": late.word("process"), "share": share}
@@ -203,24 +211,6 @@ _SPARE_PCT = 50.0
 """Idle time from which iowait counts all who wait."""
 
 
-def hours_since_boot(views: Sequence[View]) -> str:
-    """How long averages since boot are of, as totals beside their rates tell; empty where none does."""
-    spans = [np.empty(0)]
-    for old in (view.since_boot["disk"] for view in views if "disk" in view.since_boot):
-        for way in ("read", "write"):
-            rates = old.floats(f"{way}_kb_per_s")
-            is_known = rates >= _TELLING_KB
-            spans.append(old.floats(f"{way}_kb")[is_known] / rates[is_known])
-    seconds = np.concatenate(spans)
-    seconds = seconds[np.isfinite(seconds)]
-    is_one = len(seconds) > 0 and np.ptp(seconds) <= _UNSURE * np.median(seconds)
-    return say(" over {hours:.0f} h", {"hours": float(np.median(seconds)) / 3600}) if is_one else ""
-
-
-_UNSURE, _TELLING_KB = 0.02, 10.0
-"""How far rounding lets the lengths of one average be apart, and kB/s whose rounding is no more."""
-
-
 def busier_since_boot(view: View) -> str:
     """That a device was several times as busy since boot as in all samples, as the end of a clause."""
     old = view.since_boot.get("disk")
@@ -241,12 +231,12 @@ def busier_since_boot(view: View) -> str:
     return ""
 
 
-def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State) -> str:
-    """That it takes far more time for each MB than on average since boot, in smaller requests, as a clause.
+def dearer_since_boot(view: View, series: DeviceSeries, state: State) -> str:
+    """That it takes far more time for each MB than on average since boot, in smaller requests: a predicate.
 
     Of one direction then and now, of a device that was at work then as well, and of no stream then.
     """
-    old = next((o for view in views if series in view.devices and (o := view.since_boot.get("disk"))), None)
+    old = view.since_boot.get("disk")
     own = old[old["device"] == series.name][-1:] if old is not None else None
     if own is None or not len(own) or state.kind not in ("reads", "writes"):
         return ""
@@ -265,10 +255,11 @@ def dearer_since_boot(views: Sequence[View], series: DeviceSeries, state: State)
     is_dearer = float(values["now"]) >= _DEARER * float(values["old"])
     if not is_dearer or _SMALLER * state.size_kb > float(values["size"]):
         return ""
+    values["what"] = text_of(state, len(series.samples))
     text = (
-        "; for each MB/s it is busy {now:.0f} % of the time, since boot it was {old:.0f} %, at {old_rate}/s "
+        "is busy by the number of its requests ({what}): for each MB/s it is busy {now:.0f} % of the time, "
     )
-    return say(text + "of {size:.1f} kB: many small requests", values)
+    return say(text + "since boot it was {old:.0f} %, at {old_rate}/s of {size:.1f} kB", values)
 
 
 _HARDLY_IDLE_PCT, _OTHER, _DEARER, _SMALLER = 70.0, 0.1, 2.0, 2.0

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.layer_latency import may_be_stacked
+from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS
@@ -18,8 +19,10 @@ from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     FEW_BLOCKED_TASKS,
     LITTLE_PCT,
+    episode,
     is_waited_for,
     load_average,
+    rows_at,
     who_sleeps,
 )
 from iodiag.analysis.measure import weighted
@@ -35,12 +38,14 @@ from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import UNNAMED
 from iodiag.verdict.health import (
     LEAST_MOMENTS,
     MANY_SAMPLES,
     SELDOM_PER_S,
     healths,
     is_brief,
+    is_hardly_used,
     lasting_states,
     many_ask,
     mean_blocked_tasks,
@@ -53,9 +58,7 @@ from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
-    dearer_since_boot,
     did_nobody_wait,
-    hours_since_boot,
     is_calm_on_average,
     lack_of_disks,
     with_snapshots,
@@ -173,7 +176,7 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
     calm = _NOT_SLOW if is_calm else "nobody is seen to wait for I/O"
-    return f": on average{hours_since_boot(averaged)} {calm}{said}; a moment they cannot show"
+    return f": on average{over_hours(averaged)} {calm}{said}; a moment they cannot show"
 
 
 _NOT_SLOW = "nothing is slow"
@@ -203,9 +206,12 @@ def more_to_capture(views: Sequence[View]) -> str:
     if tool := _of_mounts_alone(views):
         capture = f"`{tool}`"
     more = f"Capture more while it is slow: {capture}"
-    doubtful = not_shown(views)[:SHOWN]
+    shown = _shown(views)
+    doubtful = [one for one in not_shown(views)[:SHOWN] if id(one[0]) not in shown]
     if any(class_of(series) == "unknown" and state.latency_ms > 0 for series, state, _ in doubtful):
         more = f"See what kind of disk it is, and capture more while it is slow: `{SHOW_DISKS}`, {capture}"
+    elif unusable(views).keys() - {_NOT_NAMED}:
+        more = f"Capture again with a current sysstat: {capture}"
     if any(map(tasks_beyond_cpus, views)):
         more = f"See while it lasts what wants to run: `{SHOW_RUNNING}`, and capture: {capture}"
     if any(_is_loaded(view) for view in views):
@@ -335,13 +341,18 @@ def _devices_without_samples(view: View) -> list[str]:
     return [name for name in worked if view.series(view.topology.canonical(name)) is None]
 
 
+_NOT_NAMED = "other devices"
+
+
 def unusable(views: Sequence[View]) -> dict[str, str]:
-    """Why each device of which no sample can be true was left out: of these nothing is known."""
+    """Why nothing is known of a device: no sample of it can be true, or no row has its name."""
     left_out = [(view, view.left_out) for view in views if view.left_out is not None and view.devices]
     reasons = [
         (view, *one) for view, rows in left_out for one in zip(rows["device"], rows["anomaly"], strict=True)
     ]
-    return {name: reason for view, name, reason in reasons if view.series(name) is None}
+    known = {name: reason for view, name, reason in reasons if view.series(name) is None}
+    is_bare = any(view.series(UNNAMED) is not None for view in views)
+    return known | ({_NOT_NAMED: "the table has lost their names"} if is_bare else {})
 
 
 def _calm_clause(views: Sequence[View]) -> str:
@@ -394,7 +405,8 @@ def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
     if used:
         first = max(used, key=lambda one: busiest(one).requests)
         values |= {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
-        text = "{name} shows no trouble ({what}); " + text
+        asked = next((f"; meanwhile {said}" for view in views if (said := many_ask(view))), "")
+        text = f"{{name}} shows no trouble ({{what}}){asked}; {text}"
     return say(text, values)
 
 
@@ -437,7 +449,8 @@ DOUBT, SHOWN = "it does not show whether the latency of", 3
 
 
 def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
-    """Devices with traffic, the slowest first, each with what most waited in and what is beside it.
+    """Devices with traffic, the slowest first of those that are used, each with what most waited in and what
+    is beside it.
 
     One that answered as expected is none of those that are not shown, unless all did.
     """
@@ -447,9 +460,14 @@ def not_shown(views: Sequence[View]) -> list[tuple[DeviceSeries, State, str]]:
             slowest = max(active, key=lambda state: (waited(state), _slowness(state)))
             beside = f"; {said}" if (said := neighbour_clause(view, series, slowest)) else ""
             with_traffic.append((series, slowest, beside))
-    with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-    shown = {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
+    with_traffic.sort(key=lambda found: (not is_hardly_used(found[1]), _slowness(found[1])), reverse=True)
+    shown = _shown(views)
     return [one for one in with_traffic if id(one[0]) not in shown] or with_traffic
+
+
+def _shown(views: Sequence[View]) -> set[int]:
+    """Devices (by their id) that were shown to be healthy, or did nothing."""
+    return {id(series) for view in views for series, one in healths(view) if one in ("healthy", "idle")}
 
 
 def _where_requests_are(view: View) -> str:
@@ -496,8 +514,10 @@ def why_unknown(views: Sequence[View]) -> str:
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             starves = f", {say(*found[1:])}" if found else ""
-            is_average = "paging" in view.average_only
-            done, numbers = moved(paging) if paging is not None and is_average else _moved([view])
+            is_average, seen = "paging" in view.average_only, episode(view)
+            rows = paging if seen is None else rows_at(view, "paging", seen)
+            is_part = rows is not None and len(rows) and (is_average or seen is not None)
+            done, numbers = moved(view, rows) if rows is not None and is_part else _moved([view])
             when = "on average since boot" if is_average else "meanwhile"
             did = f"; {when} {say(done, numbers)}" if done and not found else ""
             return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
@@ -510,7 +530,9 @@ def why_unknown(views: Sequence[View]) -> str:
         untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         untimed += _collapse_clause(first)
-        values["class"] = _by_class(first, slowest) + dearer_since_boot(views, first, slowest)
+        if first.is_stacked and any(map(lacks_disks, views)):
+            untimed += "; disks below it are not in the capture"
+        values["class"] = _by_class(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
         return said + (asked if slowest.latency_ms > 0 else _host_clause(views))
@@ -604,7 +626,7 @@ def _moved(views: Sequence[View]) -> tuple[str, Values]:
                 idle, iowait = (cpu.floats(f"{name}_pct")[other] for name in ("idle", "iowait"))
                 # a task that is blocked while idle CPUs count no wait was met in a moment of it
                 is_waited[own] &= ~((iowait < NO_WAIT_PCT) & (idle >= IDLE_PCT))
-            return moved(paging, is_waited)
+            return moved(view, paging, is_waited)
     return "", {}
 
 

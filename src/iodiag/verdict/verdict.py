@@ -56,10 +56,11 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely, volume_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
+    dearer_since_boot,
     lack_of_disks,
 )
 from iodiag.verdict.unknown import (
@@ -169,6 +170,8 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if unseen := [view for view in present if _waits_for_nothing_shown(view)]:
         asks = more_to_capture(unseen)
         return Verdict("open", asks=asks), f"Not determined: {why_unknown(unseen)}. {asks}"
+    if dearer := _of_small_requests(present):
+        return dearer
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
     busy = aside.summary if aside is not None else _busy(views)
     why, asks = unknown(views, is_calm=not busy)
@@ -177,6 +180,19 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in not_shown(views)[:SHOWN]) if DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _of_small_requests(views: Sequence[View]) -> tuple[Verdict, str] | None:
+    """Devices that need far more time for what they move than since boot; None without any."""
+    each = ((one.name, dearer_since_boot(view, one, busiest(one))) for view in views for one in view.devices)
+    dearer = {name: said for name, said in each if said}
+    if not dearer:
+        return None
+    first, *others = dearer
+    also = f" ({', '.join(others[:SHOWN])}{more(len(others) - SHOWN)} alike)" if others else ""
+    asks = "To settle it, see who asks for so little at a time: `pidstat -d 1`, `iostat -xt 1 30`"
+    told = Verdict("open", devices=tuple(dearer), severity="notice", asks=asks)
+    return told, f"Not determined: {first}{also} {dearer[first]}. {asks}"
 
 
 def _told_of_averages(findings: Sequence[Finding]) -> str:
@@ -318,7 +334,9 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
     where = _where(view.host, views)
-    why = likely(view, series, busiest(series)) or "; the capture does not show why"
+    state = busiest(series)
+    why = likely(view, series, state) or volume_clause(view, series, state)
+    why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
         asks = (
@@ -330,7 +348,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks += "`pidstat -d 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
-    if busiest(series).kind == "stuck":
+    if state.kind == "stuck":
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))

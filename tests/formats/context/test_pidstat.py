@@ -295,3 +295,23 @@ def test_who_uses_a_cpu_most_is_a_mean_over_all_samples_or_pidstat_s_own(average
 def test_shares_of_a_cpu_that_may_be_since_boot_name_nobody():
     (block,) = blocks_of(FORMAT, BUSY.split("\n\n")[0].replace("09:10:01", "09:10:03"))
     assert block.facts == ()
+
+
+BANNER = "Linux 6.1.0-18-amd64 (box)  {}  _x86_64_  (8 CPU)\n\n"
+
+
+@pytest.mark.parametrize(
+    ("banner", "start", "clocks"),
+    [
+        (BANNER.format("05/21/2025"), "2025-05-21 15:11:57", None),
+        ("", None, "15:11:57 to 15:11:58"),
+    ],
+    ids=["a banner", "none"],
+)
+def test_its_clocks_are_of_the_day_in_the_banner(banner, start, clocks):
+    given = iodiag.read(io.BytesIO((banner + SAMPLES).encode()), name="pidstat.txt")
+    (section,) = given.sections
+    assert (section.start, section.clocks) == (start, clocks)
+    assert (section.end == "2025-05-21 15:11:58") is bool(banner)
+    said = iodiag.analyze([given]).headline
+    assert "per sample of 1 s; 2 processes read 20 kB/s and wrote 153,800 kB/s in all." in said

@@ -263,6 +263,7 @@ def test_numbers_cut_at_a_margin_are_not_read():
         ("[root@h ~]# [b]x[/b]", "[root@h ~]# x"),
         ("avgrq\u2013sz \u2212nan", "avgrq-sz -nan"),
         ("zero\u200bwidth", "zerowidth"),
+        ("sda 1.2 \ufeff  3.4 \u200e5", "sda 1.2 ?  3.4 5"),
     ],
 )
 def test_undressing_one_line(text: str, bare: str):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
@@ -23,6 +23,7 @@ from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.units import HALF_DIGIT
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Mask, Table
 
 _STACKED = re.compile(r"md_?d?\d+|dm-\d+|bcache\d+|drbd\d+|dev(9|25[2-4])-\d+")
@@ -107,6 +108,28 @@ def stacked_devices(view: View) -> list[DeviceSeries]:
     ]
 
 
+def has_disks(view: View, layer: DeviceSeries) -> bool:
+    """Whether the capture has disks that a layer stands on: known ones, or any that move half as much.
+
+    A layer may merge, compress or read from memory; what moves twice as much as all disks has others below.
+    """
+    if known := view.topology.below(layer.name):
+        return any(view.series(device.name) is not None for device in known)
+    disks = disks_of(view)
+    moved = sum(or_zero(weighted.mean(one.samples, "kb_per_s")) for one in disks)
+    return bool(disks) and not 2 * moved < weighted.mean(layer.samples, "kb_per_s")
+
+
+@cached
+def lacks_disks(view: View) -> bool:
+    """Whether some disks below layers are not among those of the capture, which may carry none of the others.
+
+    Volumes of ZFS are read from its cache, and compressed.
+    """
+    layers = (one for one in view.devices if may_be_stacked(one) and not one.name.startswith("zd"))
+    return bool(disks_of(view)) and not all(has_disks(view, layer) for layer in layers)
+
+
 def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer | str]]:
     """Each stacked device with disks to hold it against: the layer where it is slower than they are.
 
@@ -122,6 +145,9 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
         if not known:
             equal = [s for s in physical if _are_equal(upper, (s,))]
             below = tuple(equal[:1]) if equal else below
+            if not equal and lacks_disks(view):
+                yield upper, "volumes move more than all disks of the capture: others are below them"
+                continue
         if below:
             is_stated = bool(known) and not (upper.device is not None and upper.device.is_inferred)
             yield upper, _layer(upper, below, missing, is_stated, bounds)

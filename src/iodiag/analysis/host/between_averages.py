@@ -6,10 +6,12 @@ both are of the time between the reports.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.view.view import View
 from iodiag.model.units import HALF_DIGIT, KB_PER_MB
 from iodiag.table.table import Table, by_text
@@ -62,3 +64,21 @@ def _between(rows: Table) -> Between | None:
         return None
     ios = float(np.diff(rows.floats("ios_per_s") * up)[0] / seconds)
     return Between(device, seconds, float(np.diff(totals).sum() / seconds), ios)
+
+
+def over_hours(views: Sequence[View]) -> str:
+    """How long averages since boot are of, as totals beside their rates tell; empty where none does."""
+    spans = [np.empty(0)]
+    for old in (view.since_boot["disk"] for view in views if "disk" in view.since_boot):
+        for way in ("read", "write"):
+            rates = old.floats(f"{way}_kb_per_s")
+            is_known = rates >= _TELLING_KB
+            spans.append(old.floats(f"{way}_kb")[is_known] / rates[is_known])
+    seconds = np.concatenate(spans)
+    seconds = seconds[np.isfinite(seconds)]
+    is_one = len(seconds) > 0 and np.ptp(seconds) <= _UNSURE * np.median(seconds)
+    return say(" over {hours} h", {"hours": float(np.median(seconds)) / 3600}) if is_one else ""
+
+
+_TELLING_KB = 10.0
+"""kB/s whose rounding is less than the lengths of one average may be apart."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
-from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
+from iodiag.analysis.array.layer_latency import lacks_disks, may_be_disk, may_be_stacked
 from iodiag.analysis.array.side_by_side import Keys, first_row_per_report, report_keys
 from iodiag.analysis.measure import quantiles, weighted
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, View
@@ -52,12 +52,15 @@ def _leaves(view: View) -> list[DeviceSeries]:
     """The devices of the capture that stand on no other of them, each byte counted once.
 
     Layers that nothing places are left out beside disks; several without a disk may stand on each other.
+    Nor is there a sum where the disks below a layer are not in the capture.
     """
     listed = [series for series in view.devices if not series.name.startswith(_NOT_COUNTED)]
     whole = without_parts(listed)
     names = {series.name for series in whole}
     bottom = [s for s in whole if names.isdisjoint(d.name for d in view.topology.below(s.name))]
     disks = [series for series in bottom if not may_be_stacked(series)]
+    if lacks_disks(view):
+        return []
     disks = disks or [series for series in bottom if may_be_disk(view, series)]
     return disks or (bottom if len(bottom) == 1 else [])
 

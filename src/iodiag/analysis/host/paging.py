@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.swapping import room_kb
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values
-from iodiag.analysis.view.view import View
+from iodiag.analysis.measure.windows import longest_stretch
+from iodiag.analysis.view.view import View, report_numbers
+from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Floats, Mask, Table
 
 STILL_KB, FLAT, MOST = 256.0, 0.1, 0.8
@@ -47,10 +50,12 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     """Where many tasks are blocked, and half as much is moved as while half as many are: rows and text."""
     own, other = paired(paging, rows)
     tasks = rows.floats("blocked")[other]
-    kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
+    kb = _total(paging)[own]
     moves = ~_stands_still(_is_still(kb))
+    # a load that leaves nobody waiting may be another
+    moves &= tasks >= 1
     own, tasks, kb = own[moves], tasks[moves], kb[moves]
-    is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
+    is_many: Mask = tasks >= max(LEAST_CROWD, np.median(tasks) if len(tasks) else 0.0)
     if "phase" in paging and len(tasks):
         # what two runs did apart is no matter of how many tasks wait
         runs = paging.floats("phase")[own]
@@ -62,11 +67,33 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     if not (many >= LEAST_CROWD and many >= 2 * few and fast >= 2 * slow and fast >= 4 * STILL_KB):
         return None
     values: Values = {"many": many, "few": few, "slow": slow, "fast": fast}
-    text = "{slow:kb} are moved while {many:.0f} tasks wait and {fast:kb} while {few:.0f} do: the more "
+    text = "{slow:kb} are moved while {many:.0f} tasks wait and {fast:kb} while {few:.0f} wait{s}: the more "
     text += (
         "tasks wait, the less is moved, as where streams take turns on a disk that seeks, or where it stalls"
     )
+    values["s"] = "s" if round(few) == 1 else ""
     return paging[own[is_many]], text, values
+
+
+def dipped(view: View, paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
+    """Where a task waits in samples in a row in which a tenth is moved of what is before and after."""
+    own, other = paired(paging, rows)
+    paging, kb = paging[own], _total(paging)[own]
+    usual = float(np.median(kb)) if len(kb) else 0.0
+    is_low = (kb <= usual / COLLAPSE) & (rows.floats("blocked")[other] >= 1) & ~is_at_work(view, paging)
+    run = longest_stretch(paging, is_low, gap=0)
+    if run is None or run.stop - run.start < ENOUGH or usual < 4 * STILL_KB:
+        return None
+    beside = [kb[max(0, run.start - ENOUGH) : run.start], kb[run.stop : run.stop + ENOUGH]]
+    beside = [part[part >= usual / 2] for part in beside]
+    if min(map(len, beside)) < LEAST_OF_EITHER:
+        return None
+    values: Values = {"usual": float(np.median(np.concatenate(beside))), "count": run.stop - run.start}
+    values["low"] = float(kb[run].mean())
+    text = (
+        "in {count} samples in a row {low:kb} are moved while a task waits, and {usual:kb} before and after"
+    )
+    return paging[run], text, values
 
 
 LEAST_OF_EITHER = 2
@@ -92,48 +119,116 @@ LEAST_CROWD = 8.0
 """Tasks that are a crowd, of which a few more or less is no chance."""
 
 
-def moved(paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
+def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values.
 
-    `read`, `written` and their `total` are means in kB/s, without stretches that stand still; `flat` is there
-    where the rate is, and told in place of its mean; `stalled` where it comes to a stand in samples `waited`
-    for: in all, unless given.
+    `read`, `written` and their `total` are means in kB/s, without stretches that stand still. Beside such a
+    stretch a direction is told by the samples in which it moves; `flat` is there where its rate is. `stalled`
+    is in how many samples it comes to a stand of those `waited` for, which are all unless given.
     """
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
     is_still = _is_still(ways["read"] + ways["written"])
-    # a standstill is told beside the mean, not in it
     stands = _stands_still(is_still) & ~is_still.all()
-    main = ways[verb][~stands]
     values: Values = {way: float(np.nanmean(rates[~stands])) for way, rates in ways.items()}
     values |= {"total": float(values["read"]) + float(values["written"])}
-    values |= {"low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
+    held = is_still & ~is_at_work(view, paging) & (True if waited is None else waited)
+    beside = _cached_meanwhile(view, paging[is_still], values)
     if is_still.all():
-        return "almost nothing is read or written", values
+        text = f"almost nothing is read or written{beside}"
+        if waited is not None and _stands_still(held).any():
+            values["stalled"] = int(held.sum())
+            text += (
+                ", while a task waits in {stalled} of {shown} samples: I/O stalled, or a lock or NFS holds it"
+            )
+        return text, values
+    # a standstill is told beside the means, not in them
+    least = STILL_KB if stands.any() and ways[verb].max() >= STILL_KB else -np.inf
+    on_main, on_other = (~stands & (ways[way] >= least) for way in (verb, other))
+    main = ways[verb][on_main]
+    values |= {"main": float(np.nanmean(main)), "low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
     on_it = _flat(main)
-    told = "flat" if on_it.any() else verb
-    text = f"{{{told}:kb}} are {verb}" + (" ({low:kb} to {high:kb})" if np.ptp(main) > 0 else "")
+    text = f"{{{'flat' if on_it.any() else 'main'}:kb}} are {verb}"
+    text += " ({low:kb} to {high:kb})" if np.ptp(main) > 0 else ""
+    often = " in {moving} of {shown} samples" if stands.any() else ""
     if float(values[other]) >= STILL_KB:
-        text += f" and {{{other}:kb}} {other}"
-    if stands.any():
-        values["moving"] = len(main)
-        text += " in {moving} of {shown} samples"
+        values |= {"also": float(np.nanmean(ways[other][on_other])), "also_in": int(on_other.sum())}
+        told = f" and {{also:kb}} {other}"
+        often = told + often if (on_main == on_other).all() else often + told + " in {also_in}"
+    text += often
     if _are_equal(ways["read"], ways["written"]):
         text += ", as much of either in each sample, as where data is copied, or read to be written again"
     if on_it.any():
         values |= {"flat": float(np.mean(main[on_it])), "below": int((~on_it).sum())}
         text += ", at a flat rate" + " in all samples but {below}" * (not on_it.all())
-    if is_still.any():
-        others = "the other {still}" if stands.any() else "{still} of these {shown} samples"
-        text += f"; in {others} almost nothing is read or written"
+    values |= {"moving": len(main)}
+    return text + _at_rest(is_still, stands, held, beside, values), values
+
+
+def _at_rest(is_still: Mask, stands: Mask, held: Mask, beside: str, values: Values) -> str:
+    """In how many samples nothing is moved, beside what, and how many stall, as words; adds to `values`."""
+    if not is_still.any():
+        return ""
+    others = "the other {still}" if values["moving"] == (~is_still).sum() else "{still} others"
+    others = others if stands.any() else "{still} of these {shown} samples"
+    text = f"; in {others} almost nothing is read or written{beside}"
     # a load that ends falls as far, and leaves nobody waiting; a task that is met waiting once is no loss
-    held = is_still if waited is None else is_still & waited
-    is_loss = 2 * is_still.sum() < len(paging)
+    is_loss = 2 * is_still.sum() < len(is_still)
     if stalled := int((held if is_loss else held & _stands_still(held)).sum()):
         values["stalled"] = stalled
         text += ": I/O stalled" + " in {stalled} of them" * (stalled < int(is_still.sum()))
-    return text, values
+    return text
+
+
+def is_at_work(view: View, paging: Table) -> Mask:
+    """The samples in which CPUs are busy, the page cache grows by what is not read, or memory is taken."""
+    cpu, is_busy = view.cpu_samples, np.zeros(len(paging), dtype=np.bool_)
+    if cpu is not None:
+        own, other = paired(paging, cpu)
+        work = sum(np.nan_to_num(cpu.floats(f"{name}_pct")) for name in ("user", "nice", "system"))
+        is_busy[own] = np.asarray(work)[other] >= AT_WORK_PCT
+    # what is read stays in the cache, what is dropped becomes free, and so does what a stalled write held
+    least = (STILL_KB + _total(paging)) * _lengths(paging)
+    cached, free, buffers = (changes(view, f"{name}_kb", paging) for name in ("cached", "free", "buffers"))
+    return is_busy | (cached >= least) | (cached + free + buffers <= -least)
+
+
+AT_WORK_PCT = 20.0
+"""CPU time that work takes of which nobody says that it stands still (judgement)."""
+
+
+def _total(paging: Table) -> Floats:
+    """What is read and written in each sample, in kB/s."""
+    return paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+
+
+def changes(view: View, column: str, rows: Table) -> Floats:
+    """By how much a column of the memory changes from sample to sample, at some rows; NaN where unknown."""
+    found, memory = np.full(len(rows), np.nan), view.samples("memory")
+    if memory is not None and "memory" not in view.average_only:
+        own, other = paired(rows, memory)
+        (numbers,) = report_numbers(memory)
+        is_next = np.diff(numbers, prepend=-1) == 1
+        found[own] = np.where(is_next, np.diff(memory.floats(column), prepend=np.nan), np.nan)[other]
+    return found
+
+
+def _lengths(rows: Table) -> Floats:
+    """How long samples are in s; a second, as most are, where that is not known."""
+    seconds = rows.floats("interval_s")
+    return np.where(seconds > 0, seconds, 1.0)
+
+
+def _cached_meanwhile(view: View, still: Table, values: Values) -> str:
+    """By how much the page cache grows in samples in which next to nothing is read; fills in its `values`."""
+    grown = changes(view, "cached_kb", still)
+    more = grown[grown >= STILL_KB * _lengths(still)]
+    if len(more) < ENOUGH or not 2 * np.nansum(grown) >= more.sum():
+        return ""
+    values["cached"] = float(np.nansum(grown)) / KB_PER_MB
+    text = " while the page cache grows by {cached:.0f} MB: data that comes over a network (NFS), or is "
+    return text + "written later"
 
 
 def _are_equal(read: Floats, written: Floats) -> bool:
@@ -153,7 +248,7 @@ def collapsed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     """Where a crowd waits that stays as large, and what is moved falls step by step to a fraction."""
     own, other = paired(paging, rows)
     tasks = rows.floats("blocked")[other]
-    kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
+    kb = _total(paging)[own]
     if len(kb) < LEAST_FALL or not (tasks >= LEAST_CROWD).all() or np.ptp(tasks) > FLAT * tasks.mean():
         return None
     first, last = float(np.median(kb[: len(kb) // 4])), float(np.median(kb[-3:]))
@@ -188,6 +283,42 @@ def _flat(rates: Floats) -> Mask:
     return is_near & is_flat
 
 
+def scanned(view: View, paging: Table) -> tuple[Table, str, Values] | None:
+    """The samples in which the buffers grow by what is read, as of file system metadata; none if few."""
+    kb = paging.floats("pgpgin_kb_per_s")
+    is_read = kb >= 2 * STILL_KB
+    grown = changes(view, "buffers_kb", paging) / _lengths(paging)
+    rows = paging[is_read & (np.abs(grown / np.where(is_read, kb, np.nan) - 1) <= FLAT)]
+    if len(rows) < max(ENOUGH, is_read.sum() / 2):
+        return None
+    text = (
+        "the buffers grow by as much as is read, in {scans} of {reads} samples with reads: directories and "
+    )
+    text += "inodes (find, du, a backup's list of files), or a device that is read without a file system"
+    return rows, text, {"scans": len(rows), "reads": int(is_read.sum())}
+
+
+def released(view: View, tasks: Table) -> tuple[Table, str, Values] | None:
+    """Where memory becomes free that was no cache, as of a process that ends, and half as many tasks wait."""
+    freed, waiting = np.nan_to_num(changes(view, "free_kb", tasks)), tasks.floats("blocked")
+    at = int(np.argmax(freed)) if len(freed) else 0
+    before, after = waiting[max(0, at - ENOUGH) : at], waiting[at + 1 :][:ENOUGH]
+    if min(len(before), len(after)) < LEAST_OF_EITHER or not freed[at] >= MUCH * room_kb(view, tasks)[at]:
+        return None
+    dropped = sum(changes(view, f"{name}_kb", tasks)[at] for name in ("cached", "buffers"))
+    if not (abs(dropped) <= FLAT * freed[at] and before.mean() >= 1 and after.mean() <= before.mean() / 2):
+        return None
+    values: Values = {"freed": freed[at] / KB_PER_MB, "before": before.mean(), "after": after.mean()}
+    text = (
+        "{before:.1f} tasks wait before and {after:.1f} after {freed:.0f} MB of memory become free at once, "
+    )
+    return tasks[at : at + 1], text + "and no cache: a process ended or was killed", values
+
+
+MUCH = 0.2
+"""Of the memory that is free or cache, a part that no host gets back by chance."""
+
+
 def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:
     """The samples in which the page cache takes more than is written while next to nothing is read.
 
@@ -197,15 +328,12 @@ def page_cache_growth(view: View, paging: Table) -> tuple[Table, Values] | None:
     memory = view.samples("memory")
     if memory is None or "memory" in view.average_only or len(memory) < ENOUGH:
         return None
-    kept = memory.with_columns(grown=np.diff(memory.floats("cached_kb"), prepend=np.nan))
-    own, other = paired(paging, kept)
-    rows, seconds = paging[own], paging.floats("interval_s")[own]
-    grown = kept.floats("grown")[other] / np.where(seconds > 0, seconds, np.nan)
-    drained = rows.floats("pgpgout_kb_per_s")
+    seconds, drained = paging.floats("interval_s"), paging.floats("pgpgout_kb_per_s")
+    grown = changes(view, "cached_kb", paging) / np.where(seconds > 0, seconds, np.nan)
     is_grown = grown >= np.maximum((1 + FLAT) * drained, STILL_KB)
-    is_grown &= rows.floats("pgpgin_kb_per_s") < FLAT * grown
+    is_grown &= paging.floats("pgpgin_kb_per_s") < FLAT * grown
     if is_grown.sum() < max(ENOUGH, len(paging) / 2):
         return None
     values: Values = {"count": int(is_grown.sum()), "samples": len(paging)}
     values |= {"grown": float(np.mean(grown[is_grown])), "drained": float(np.mean(drained[is_grown]))}
-    return rows[is_grown], values
+    return paging[is_grown], values

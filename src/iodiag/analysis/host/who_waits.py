@@ -93,6 +93,15 @@ def is_waited_for(view: View, rows: Table) -> Mask:
     return is_waited
 
 
+def episode(view: View) -> Table | None:
+    """The samples in which CPUs wait for I/O for long where they do not on average; None without any."""
+    cpu = view.cpu_samples
+    if cpu is None or weighted.mean(cpu, "iowait_pct", "cpu") >= IOWAIT_PCT:
+        return None
+    rows = cpu[cpu.floats("iowait_pct") >= EPISODE_PCT]
+    return rows if len(rows) else None
+
+
 def load_average(view: View) -> Fact | None:
     """The highest load average of uptime, w or top, where no table counts tasks."""
     facts = view.facts_of("uptime") if view.samples("queue") is None else []

@@ -91,9 +91,9 @@ def in_samples(samples: int, count: str = "count", of: str = "samples") -> str:
     return ONLY_SAMPLE if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
 
 
-def of_averages(text: str) -> str:
-    """A sentence on averages, which are no samples of now, and must not be called so."""
-    text = text.replace(ONLY_SAMPLE, "as an average since boot or over a run")
+def of_averages(text: str, over: str = "") -> str:
+    """A sentence on averages, which are no samples of now, and must not be called so; `over` how long."""
+    text = text.replace(ONLY_SAMPLE, f"as an average{over or ' since boot or over a run'}")
     return _OF_SAMPLES.sub(r"\1 averages", text)
 
 

@@ -172,7 +172,7 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
         return text + busy, values
     if math.isnan(state.rate) and (way := _one_shown(state)):
         return often + way[0] + busy, values | way[1]
-    what = "requests" if state.kind == "reads and writes" else state.kind
+    what = "requests" if state.kind == "reads and writes" or _counts_both(state) else state.kind
     text = often + ("{rate} " + what + "/s" if not math.isnan(state.rate) else what)
     if not math.isnan(state.size_kb):
         text += " of {size:.1f} kB"
@@ -184,6 +184,12 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     elif _is_printed_as_0(state) and not is_untimed(state):
         text += ", 0.00 ms each as printed"
     return text + busy, values
+
+
+def _counts_both(state: State) -> bool:
+    """Whether the rate is of both directions, as tps is, and either moved something."""
+    is_sum = state.kind in ("reads", "writes") and math.isnan(state.mean(f"{state.kind}_per_s"))
+    return is_sum and all(state.mean(f"{way}_kb_per_s") > 0 for way in DIRECTIONS)
 
 
 AT_LEAST = " at the least by how long they wait (%util is printed as {printed_util:.0f} %)"

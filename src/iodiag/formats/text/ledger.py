@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 
@@ -13,12 +14,12 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
-from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, Walk
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, FoundContext, Walk
 from iodiag.formats.text.structure.headers import numeric_share
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
-from iodiag.table.table import Bools, Table
+from iodiag.table.table import Bools, Floats, Table
 from iodiag.table.times import Times, span
 
 _CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
@@ -37,10 +38,15 @@ _OF_SAMPLES = ("disk_counters", "nfs_mounts")
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
 
 
-def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[Section]:
-    """What the input holds: context blocks, and one Section per format and segment."""
+def sections(
+    found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing], order: str
+) -> Iterator[Section]:
+    """What the input holds: context blocks, and one Section per format and segment; `order` is of dates."""
     for context in found.contexts:
         reports, (start, end) = _snapshots(context.block)
+        ends = _ends_of_processes(context.block)
+        if day := _day(context, order) if len(ends) else None:
+            start, end = span(ends + _clock.epoch_of(day, 0.0), is_moment=False)
         yield Section(
             source=found.name,
             format=context.format,
@@ -52,6 +58,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             reports=reports,
             rows=context.block.used,
             first_line=int(found.text.numbers[context.first]),
+            clocks=None if start else _as_clocks(ends),
         )
     phase_of = found.blocks.each(lambda block: block.phase, np.int64)
     index_of, first_of = np.unique(
@@ -84,6 +91,20 @@ def _snapshots(block: ContextBlock) -> tuple[int, Span]:
     return len(reports), (str(first) if first else None, str(last) if last else None)
 
 
+def _ends_of_processes(block: ContextBlock) -> Floats:
+    """The times at which the samples of a listing of processes end, in seconds of a day without a date."""
+    tables = (Table.of(table.rows) for table in block.tables if table.family == "process")
+    ends = next((table.floats("clock_s") for table in tables), np.empty(0))
+    return ends[np.isfinite(ends)]
+
+
+def _day(context: FoundContext, order: str) -> date | None:
+    """The day in the banner above a context block."""
+    banner = context.origin.banner
+    clock = _clock.parse_date(banner.date) if banner else None
+    return _clock.to_day(clock, order) if clock else None
+
+
 def _section(
     found: Walk, rows: Rows, timing: Timing, here: slice, times: Span, begun: Mapping[int, int]
 ) -> Section:
@@ -114,7 +135,12 @@ def _section(
 def _undated(timing: Timing, here: slice) -> str | None:
     """The first and the last time of day of rows of which none has a date; None where one has or no clock."""
     seconds = timing.local[here][~np.isnan(timing.local[here])]
-    if timing.is_dated[here].any() or not len(seconds):
+    return None if timing.is_dated[here].any() else _as_clocks(seconds)
+
+
+def _as_clocks(seconds: Floats) -> str | None:
+    """The first and the last of some times of day, as a Section has them; None without any."""
+    if not len(seconds):
         return None
     ends = (int(seconds[at]) % _clock.DAY_S for at in (0, -1))
     return " to ".join(dict.fromkeys(f"{s // 3600:02}:{s // 60 % 60:02}:{s % 60:02}" for s in map(int, ends)))

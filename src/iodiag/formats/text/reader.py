@@ -64,7 +64,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         yield ParseNote(source.name, 0, _NO_HALF)
     yield from clock_notes(found, all_rows, all_timings)
     yield from tables(found, all_rows, all_timings)
-    yield from sections(found, all_rows, all_timings)
+    yield from sections(found, all_rows, all_timings, order)
     for context in found.contexts:
         yield from context.block.devices
         yield from context.block.facts

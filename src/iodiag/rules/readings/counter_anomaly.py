@@ -67,9 +67,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             slight.append((series, evidence))
     if slight:
         yield _finding(view, slight, "info")
-    for name, rows in left_out.items():
-        if view.series(name) is None:
-            yield _unusable(name, rows)
+    lost = [rows for name, rows in left_out.items() if view.series(name) is None]
+    if lost:
+        yield from map(_unusable, dict(by_text(stacked(lost), "anomaly")).values())
     yield from mistimed
     shares = tuple(of_cpu(view, limits))
     if shares:
@@ -107,15 +107,23 @@ def _finding(
     )
 
 
-def _unusable(name: str, rows: Table) -> Finding:
-    values: Values = {"device": name, "count": len(rows)}
+def _unusable(rows: Table) -> Finding:
+    """One cause is told once, of all devices that it leaves no true sample of."""
+    names = [name for name, _ in by_text(rows, "device")]
+    values: Values = {"devices": ", ".join(names[:_NAMED]), "more": len(names) - _NAMED, "count": len(rows)}
+    text = "{devices}" + (" and {more} more" if len(names) > _NAMED else "") + ": none of "
+    text += ("their" if len(names) > 1 else "its") + " samples ({count}) can be true."
     return RULE.finding(
         severity="notice",
         confidence="high",
-        devices=(name,),
-        summary=say("{device}: none of its samples ({count}) can be true.", values),
+        devices=tuple(names),
+        summary=say(text, values),
         evidence=(cite(rows, "samples left out: {count}, for " + str(rows["anomaly"][0]), values),),
     )
+
+
+_NAMED = 6
+"""Devices that a sentence names."""
 
 
 def _mistimed(view: View, rows: Table) -> Finding:

@@ -3,8 +3,8 @@
 What it detects: reports of iostat, vmstat and mpstat that average everything since boot, and top's first
 screen, which may. They are left out of every other rule; where a capture has nothing else, the other rules
 see them, but conclude nothing surer than a possibility. It is told only where the report says something else
-than those that follow, or where nothing follows. Legs of a mirror that were read whole since boot are told
-beside it.
+than those that follow, where nothing follows, or where a device was busy or late most of the time since boot.
+Legs of a mirror that were read whole since boot are told beside it.
 
 Why it matters: the average of weeks says nothing about now, and is the report that people paste.
 
@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS
+from iodiag.analysis.states.service_times import SERVICE
 from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
@@ -77,7 +79,8 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     """What is told of some tables; None where others follow and nothing in them differs."""
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     only = sorted(set(found) & view.average_only)
-    if not only and not contrasts:
+    chronic = () if only or "disk" not in found else tuple(_chronic(found["disk"]))
+    if not only and not contrasts and not chronic:
         return None
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
@@ -95,14 +98,44 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     return RULE.finding(
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "low",
-        summary=say(alone if only else beside, values),
+        summary=say(alone if only else beside, values) + "".join(f" {one.text}." for one in chronic),
         evidence=(
             cite(rows[np.sort(first)], cited, values),
+            *chronic,
             *(_contrast(contrast) for contrast in contrasts[:3]),
             *(_checked(found["disk"]) if "disk" in found and "disk" not in only else ()),
         ),
         **_OF_MOUNTS if is_of_mounts else _OF_TOP if is_of_top else _OF_OTHERS,
     )
+
+
+def _chronic(old: Table) -> Iterator[Evidence]:
+    """What the device that held most did on average, where that is no matter of a moment.
+
+    It was busy for most of the time, or requests took longer than any healthy device has them take, and were
+    in flight for much of it: a few late ones a minute are none.
+    """
+    rates, waits = (
+        np.stack([old.floats(f"{way}{of}") for way in DIRECTIONS]) for of in ("s_per_s", "_await_ms")
+    )
+    ios = np.nansum(rates, axis=0)
+    waited = np.where(
+        np.isnan(old.floats("await_ms")), np.nansum(rates * waits, axis=0), ios * old.floats("await_ms")
+    )
+    held, latency, util = waited / 1000, waited / np.maximum(ios, 1e-9), old.floats("util_pct")
+    is_late = (np.fmax(latency, np.fmax(*waits)) > SERVICE["memory card"].sane_limit_ms) & (
+        held >= _OFTEN_HELD
+    )
+    for place in np.argsort(-held, kind="stable")[:_MOST_CHRONIC].tolist():
+        if is_late[place] or util[place] >= _MOSTLY_BUSY_PCT:
+            values: Values = {"device": str(old["device"][place]), "busy": float(util[place])}
+            values |= {"held": float(held[place]), "latency": float(latency[place])}
+            text = "{device} was {busy:.0f} % busy on average since boot: {held:.2f} requests in flight, "
+            yield cite(old[place : place + 1], text + "{latency:ms} each", values)
+
+
+_MOSTLY_BUSY_PCT, _OFTEN_HELD, _MOST_CHRONIC = 60.0, 0.5, 2
+"""Busy share and requests in flight that are told of averages that others follow, and of how many devices."""
 
 
 def _checked(old: Table) -> Iterator[Evidence]:

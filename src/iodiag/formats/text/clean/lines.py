@@ -76,6 +76,8 @@ _ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
 _HEX = re.compile(r"(?:=[0-9A-F]{2})+")
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
 _NOTHING = dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
+_LONE_MARK = re.compile("(?<=\\S )( *)[\u200b-\u200f\u2060\ufeff]+(?= +\\S)")
+"""A cell that holds nothing to be seen: a number was there, and those behind it must not move up."""
 _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c", " ")
 _FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:()"}
 _WIDE_DIGITS = str.maketrans({chr(0xFEE0 + ord(sign)): sign for sign in "0123456789"})
@@ -458,7 +460,7 @@ def undress(text: str) -> str:
         text = _unquoted(text) if ">" in text else text
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
-    text = text.translate(_ODD_CHARACTERS)
+    text = _LONE_MARK.sub(r"\1?", text).translate(_ODD_CHARACTERS)
     if text.isascii():
         return text
     return _WIDE_NUMBER.sub(lambda match: match[0].translate(_WIDE_DIGITS), text)

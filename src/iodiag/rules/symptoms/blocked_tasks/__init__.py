@@ -3,19 +3,19 @@
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
 average; so is a run of five samples in the midst of calm ones in which writes are flushed and reads all but
-stop, where no disk is shown. A load average that exceeds the runnable and the blocked tasks by ten, and by as
-many as there are CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O
-that is counted. So may three and more by uptime that do not fall from five minutes to one, while no task runs
-or is blocked and CPUs are idle. Without that column: a load average that exceeds the runnable tasks by as
-many as there are CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and
-nothing counts tasks: three and more of them in state D, flushers left out, and whether the disks have
-anything to do. A crowd that stays as large while what is moved falls to a tenth is work that comes to a
-stand. Where no disk is shown: half of the time and more spent in iowait and none of it idle in nearly every
-sample, and what is read and written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more,
-for which some task has to wait; a cost where it lasts and the host works for half as long at most, or where
-load averages of 1 and 15 minutes are a crowd's; of a hundred and more it is critical. One task
-or two, in half of the samples and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where
-these have no time left.
+stop, where no disk is shown, and one amid a load in which a task waits and a tenth of it is moved. A load
+average that exceeds the runnable and the blocked tasks by ten, and by as many as there are CPUs, for five
+samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted. So may three and
+more by uptime that do not fall from five minutes to one, while no task runs or is blocked and CPUs are idle.
+Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs, which is
+weaker, since it looks back a minute. Where top or ps lists processes and nothing counts tasks: three and more
+of them in state D, flushers left out, and whether the disks have anything to do. A crowd that stays as large
+while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time
+and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
+where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
+lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes are a crowd's;
+of a hundred and more it is critical. One task or two, in half of the samples and more, where no disk is shown
+and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -66,10 +66,12 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.symptoms.blocked_tasks.evidence import (
     all_tasks,
     are_disks_shown,
+    beside_it,
     busiest_on_average,
     devices_meanwhile,
     fallen_traffic,
     grown_cache,
+    held_up,
     how_often,
     iowait_beside,
     iowait_follows,
@@ -79,7 +81,6 @@ from iodiag.rules.symptoms.blocked_tasks.evidence import (
     moved_meanwhile,
     paging_beside,
     rates_beside,
-    reads_held_up,
     served_promptly,
     small_cache,
     starving,
@@ -108,7 +109,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
     cpu, often = view.cpu_all, int((counts >= 1).sum())
-    few = _of_few(view, all_rows, limits) if is_direct and often >= len(counts) / 2 else None
+    few = _of_few(view, all_rows, limits) if is_direct else None
     if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting", "queue"), "samples": len(queue)}
@@ -124,7 +125,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
         yield RULE.undetermined(reason)
-    elif often >= len(counts) / 2:
+    elif few or often >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
         yield few or RULE.undetermined(say(text, {"often": often, "samples": len(counts)}))
     else:
@@ -233,31 +234,30 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     mean = weighted.mean(rows, "waiting", "queue")
     waits = list(iowait_beside(view, rows, limits))
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
-    slow = devices_meanwhile(view, rows, mean, limits, is_waited=bool(waits))
-    held_up = [*(reads_held_up if is_direct else _lasting)(view, all_rows, limits)]
-    others = [*hung, *starving(view, rows, limits), *held_up, *slow]
+    held = [*(held_up if is_direct else _lasting)(view, all_rows, limits)]
+    beside = [*beside_it(view, all_rows)]
+    others = [*hung, *starving(view, rows, limits), *beside, *held]
+    others += devices_meanwhile(view, rows, mean, limits, is_waited=bool(waits))
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
-    points = 1 + 2 * (is_direct or bool(held_up)) + (view.cpus is not None) + witnesses
+    points = 1 + 2 * (is_direct or bool(held)) + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
-    sure: Confidence = "high" if is_direct and is_many else "medium" if is_direct or held_up else "low"
-    is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
+    sure: Confidence = "high" if is_direct and is_many else "medium" if is_direct or held else "low"
     is_crowd = weighted.mean(all_rows, "waiting", "queue") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
-    is_cost = held_up or (is_direct and (is_crowd or (is_lasting and waits)))
-    severity: Severity = "warning" if is_cost else "notice"
+    is_lasting = is_many and waits and _is_lasting(all_rows, rows, limits)
+    is_cost = held or (is_direct and (is_crowd or is_lasting))
     # a task that hung for minutes waits for something else than these devices
-    if not hung and (served := list(served_promptly(view, all_rows, limits))):
-        severity = "info"
-        others += served
-    if not (hung or waits) and _is_seldom(view, all_rows, rows, limits):
-        severity = "info"
+    served = [] if hung else [*served_promptly(view, all_rows, limits)]
+    is_calm = served or (not (hung or waits) and _is_seldom(view, all_rows, rows, limits))
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = how_often(view, all_rows, rows, values)
     did, meanwhile = moved_meanwhile(view, rows)
-    fallen, written_back = [*fallen_traffic(view, rows)], [*listed_flushers(view, mean)] if is_direct else []
+    fallen = [*fallen_traffic(view, rows)]
+    written_back = [*listed_flushers(view, mean)] if is_direct else []
     # as many tasks get a fraction of what they got, and it is so at the end
-    severity = "critical" if fallen else severity
-    then = did + "".join(f"; {item.text}" for item in (*fallen[:1], *held_up, *written_back))
+    severity: Severity = "critical" if fallen else "info" if is_calm else "warning" if is_cost else "notice"
+    told = *fallen[:1], *_once(held, meanwhile), *beside[:1], *written_back
+    then = did + "".join(f"; {item.text}" for item in told)
     text = _counted(rows, values, is_direct) + said
     text += ", up to {most:g}" if mean < float(values["most"]) else ""
     return RULE.finding(
@@ -271,6 +271,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *waits,
             *fallen,
             *others,
+            *served,
             *written_back,
             *all_tasks(all_rows, rows),
             *(cite_fact(fact, weighs="context") for fact in listed_sleepers(view)),
@@ -280,6 +281,22 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
+
+
+def _once(held: Sequence[Evidence], meanwhile: Values) -> Sequence[Evidence]:
+    """What holds work up, unless that I/O stalled is said already."""
+    return () if "stalled" in meanwhile else held
+
+
+def _is_lasting(all_rows: Table, rows: Table, limits: Limits) -> bool:
+    """Whether a crowd waits for most of the load: from the first such sample to the last, if no small part.
+
+    How long a host was watched before it and after does not make it less.
+    """
+    crowded = np.flatnonzero(all_rows.floats("waiting") >= limits.tasks)
+    load = int(np.ptp(crowded)) + 1 if len(crowded) else 0
+    is_part = load >= max(ENOUGH, limits.seldom / 100 * len(all_rows))
+    return len(rows) >= limits.share / 100 * (load if is_part else len(all_rows))
 
 
 def _counted(rows: Table, values: Values, is_direct: bool) -> str:
@@ -509,7 +526,7 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
     who = "on average {tasks} tasks are blocked, at most {most:g}"
     who = who if float(values["tasks"]) < most else "{tasks} tasks {are} blocked"
     values["are"] = "is" if most == 1 else "are"
-    then, meanwhile = moved(paging) if paging is not None else ("", {})
+    then, meanwhile = moved(view, paging) if paging is not None else ("", {})
     then += takes_no_more(meanwhile, tasks[0].floats("blocked")) if tasks else ""
     moves, todo = moved_in_all(meanwhile) >= STILL_KB, _what_to_do(meanwhile)
     lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
@@ -541,7 +558,7 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         evidence=(
             *evidence,
             *fallen,
-            *(starving(view, tasks[0], limits) if tasks else ()),
+            *((*starving(view, tasks[0], limits), *beside_it(view, tasks[0])) if tasks else ()),
             *written_back,
         ),
         refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
@@ -559,7 +576,9 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
     rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_samples
     paging, samples = paging_beside(view, rows), paging_beside(view, queue)
-    if are_disks_shown(view) or cpu is None or len(rows) < limits.samples:
+    held = [*held_up(view, queue, limits)]
+    is_often = held or 2 * len(rows) >= len(queue)
+    if are_disks_shown(view) or cpu is None or len(rows) < limits.samples or not is_often:
         return None
     waits = list(iowait_beside(view, rows, limits))
     then, meanwhile = moved_meanwhile(view, rows)
@@ -577,20 +596,23 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     who += " blocked on I/O"
     lead = "Writers wait for the disk" if is_written else "Somebody waits for I/O"
     told = follows or ((cite(paging, then[2:], values),) if then else ())
-    end = ", and iowait rises and falls with it." if follows else "."
+    beside = [*_once(held, meanwhile), *beside_it(view, queue)]
+    end = ", and iowait rises and falls with it" * bool(follows)
+    end += "".join(f"; {item.text}" for item in beside[:1]) + "."
     is_always = len(rows) >= limits.nearly / 100 * len(queue)
     is_held = shares is not None and is_always and shares.iowait >= _LONGER * shares.busy
     if is_held := is_held and _is_trickle(meanwhile):
         end = ". Buffered writes of so little make nobody wait: these are synchronous (commits), or the disk "
         end += "hardly takes any."
     return RULE.finding(
-        severity="warning" if is_held or (shares is not None and shares.is_io_bound) else "notice",
+        severity="warning" if is_held or held or (shares is not None and shares.is_io_bound) else "notice",
         confidence="medium",
         **time_fields(rows, of_host=True),
         summary=say(f"{lead}: {who}, {often}{then}{end}", values),
         evidence=(
             cite(rows, f"{who} ({often})", values, worst="waiting"),
             *waits,
+            *beside,
             *told,
             *(grown_cache(view, paging) if is_written and paging is not None else ()),
         ),
@@ -663,7 +685,9 @@ RULE = Rule(
             95, "%", "idle time beside a load average of tasks that sleep", "judgement: no load"
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
-        "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
+        "share": Threshold(
+            60, "%", "share of a load's samples that is a lasting cost", "judgement: most of it"
+        ),
         "seldom": Threshold(25, "%", "share of samples that is no trouble of CPUs that work", "judgement"),
         "moment": Threshold(10, "%", "share of samples in which a few tasks are no trouble", "judgement"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),

@@ -16,8 +16,11 @@ from iodiag.analysis.host.paging import (
     FALL,
     STILL_KB,
     collapsed,
+    dipped,
     moved,
     page_cache_growth,
+    released,
+    scanned,
     slowed,
     starved,
 )
@@ -150,7 +153,29 @@ def untimed_rates(view: View, rows: Table) -> Iterator[Evidence]:
     if is_even and float(values["size"]) >= WHOLE_KB and not name.startswith("mmcblk"):
         text += ", {low:.0f} to {high:.0f} kB/s: a limit above the device (io.max) would look like this"
         values |= {"low": low, "high": high}
+    elif of_each and (each := _least_each_ms(view)) >= HARDLY_MS:
+        text += (
+            "; if it were all that is waited for, each request would take {each:ms} or more: look for NFS, "
+        )
+        text, values["each"] = text + "a lock or a disk that is not shown", each
     yield cite(own, text, values)
+
+
+def _least_each_ms(view: View) -> float:
+    """How long each request of the disks shown would take at the least if iowait were the wait for these.
+
+    NaN of many requests, and on one CPU, where one slow disk may be it. Of an unknown number one waits.
+    """
+    cpu = view.cpu_all
+    disks = (one.samples for one in view.devices if not may_be_stacked(one))
+    rate = sum(weighted.or_zero(weighted.mean(rows, "ios_per_s")) for rows in disks)
+    if cpu is None or view.cpus == 1 or not 0 < rate < FEW_PER_S:
+        return float("nan")
+    return 10 * weighted.mean(cpu, "iowait_pct", "cpu") * (view.cpus or 1) / rate
+
+
+HARDLY_MS, FEW_PER_S = 100.0, 20.0
+"""Latency that requests hardly have on average, and requests per second that are few."""
 
 
 LEAST_EVEN, EVEN, LITTLE_KB, WHOLE_KB = 2, 0.03, 10240.0, 64.0
@@ -235,17 +260,34 @@ def iowait_beside(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]
 
 
 def starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """Reads that fall while writes flood, or the reverse; many tasks for which less is moved than for few."""
+    """Reads that fall while writes flood, or the reverse."""
     paging = view.samples("paging")
     if paging is None or "paging" in view.average_only:
         return
     if (found := starved(paging, limits.flood)) is not None:
         yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
-    if (found := slowed(paging, rows)) is not None:
-        yield cite(found[0], found[1], found[2])
 
 
-def reads_held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
+def beside_it(view: View, all_rows: Table) -> Iterator[Evidence]:
+    """Many tasks for which less is moved than for few; what memory tells of what is read, and of who ends."""
+    paging = view.samples("paging")
+    if paging is None or "paging" in view.average_only:
+        return
+    if (found := slowed(paging, all_rows)) is not None:
+        yield cite(*found)
+    for told in filter(None, (scanned(view, paging), released(view, all_rows))):
+        yield cite(*told, weighs="context")
+
+
+def held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """Stretches amid a load in which who waits is given a fraction of it, where no disk is shown."""
+    paging = paging_beside(view, all_rows)
+    if paging is not None and (found := dipped(view, paging, all_rows)):
+        yield cite(*found)
+    yield from _reads_held_up(view, all_rows, limits)
+
+
+def _reads_held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
     """That reads all but stop in a run of samples in which tasks pile up and writes are flushed.
 
     It is said where no disk is shown. In most of the others no task is blocked; reads come before the run
@@ -306,7 +348,7 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
     paging = paging_beside(view, rows)
     if paging is None:
         return "", {}
-    text, values = moved(paging)
+    text, values = moved(view, paging)
     text += takes_no_more(values, rows.floats("waiting"))
     samples = view.samples("paging")
     samples = paging if samples is None else samples

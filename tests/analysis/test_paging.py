@@ -1,0 +1,120 @@
+"""What is said of a host's reads and writes where no disk is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from iodiag.analysis.host.paging import dipped, moved, released, scanned, slowed
+from iodiag.analysis.measure.evidence import say
+from views import view_of
+from writers.captures import vmstat
+
+
+def said(rows, *, waited=None):
+    view = view_of(vmstat(rows))
+    paging = view.samples("paging")
+    is_waited = None if waited is None else paging.floats("pgpgin_kb_per_s") >= 0
+    return say(*moved(view, paging, is_waited))
+
+
+STREAM, STILL = {"b": 1, "bi": 9000, "wa": 40}, {"b": 1, "wa": 0}
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_stalled"),
+    [
+        ({"cache": 4000}, True),
+        ({"cache": 4000, "us": 15, "sy": 15}, False),
+        ({"cache": lambda at: 4000 + 900 * at}, False),
+        ({"free": lambda at: 90000 - 900 * at}, False),
+        ({"cache": lambda at: 4000 + 40 * at}, True),
+    ],
+    ids=["nothing moves", "CPUs work", "the cache fills", "memory fills", "the cache hardly grows"],
+)
+def test_i_o_stalls_where_nothing_else_moves(meanwhile, is_stalled):
+    def at(number):
+        return {name: value(number) if callable(value) else value for name, value in meanwhile.items()}
+
+    text = said([STREAM | at(0)] * 8 + [STILL | at(number) for number in range(1, 6)])
+    assert ("I/O stalled" in text) == is_stalled
+    assert "in the other 5 almost nothing is read or written" in text
+    assert ("while the page cache grows by 4 MB" in text) == (at(1).get("cache") == 4900)
+
+
+@pytest.mark.parametrize(("waited", "is_told"), [(True, True), (None, False)])
+def test_a_standstill_from_first_to_last_is_told_unless_it_was_already(waited, is_told):
+    text = said([STILL] * 6, waited=waited)
+    assert ("while a task waits in 6 of 6 samples: I/O stalled, or a lock or NFS holds it" in text) == is_told
+
+
+def test_a_direction_is_told_by_the_samples_that_it_moves_in():
+    rows = [{"bi": 700}, {"bo": 900}, {"bo": 30000, "bi": 2000}, *[{}] * 9]
+    text = (
+        "15.09 MB/s are written (900 kB/s to 29.30 MB/s) in 2 of 12 samples and 1,350 kB/s read in 2; in 9 "
+    )
+    assert said(rows).startswith(text + "others almost nothing")
+
+
+def tables(rows):
+    view = view_of(vmstat(rows))
+    return view, view.samples("paging"), view.samples("queue")
+
+
+LOAD, LITTLE = {"b": 1, "bi": 8000, "wa": 20}, {"b": 1, "bi": 500, "wa": 48}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        ([LOAD] * 6 + [LITTLE] * 5 + [LOAD] * 6, True),
+        ([LOAD] * 6 + [LITTLE] * 4 + [LOAD] * 6, False),
+        ([LOAD] * 12 + [LITTLE] * 5, False),
+        ([LOAD] * 6 + [LITTLE | {"b": 0, "wa": 0}] * 5 + [LOAD] * 6, False),
+        ([LOAD] * 6 + [LITTLE | {"us": 30}] * 5 + [LOAD] * 6, False),
+        ([LOAD] * 6 + [LITTLE | {"bi": 1600}] * 5 + [LOAD] * 6, False),
+    ],
+    ids=["a dip", "a short one", "another load follows", "nobody waits", "CPUs work", "a fifth"],
+)
+def test_a_tenth_is_moved_while_a_task_waits(rows, is_told):
+    found = dipped(*tables(rows))
+    assert (found is not None) == is_told
+    if found is not None:
+        text = "in 5 samples in a row 500 kB/s are moved while a task waits, and 8,000 kB/s before and after"
+        assert say(*found[1:]) == text
+
+
+@pytest.mark.parametrize(
+    ("column", "share", "is_told"),
+    [("buff", 1.0, True), ("buff", 0.05, False), ("cache", 1.0, False)],
+    ids=["metadata", "a part of it", "files"],
+)
+def test_buffers_that_grow_by_what_is_read_are_metadata(column, share, is_told):
+    rows, kept = [], 10000.0
+    for at in range(8):
+        kept += share * (1500 + 100 * at)
+        rows.append({"b": 1, "wa": 45, "bi": 1500 + 100 * at, column: kept})
+    view, paging, _ = tables(rows)
+    assert (scanned(view, paging) is not None) == is_told
+
+
+@pytest.mark.parametrize(
+    ("after", "is_told"),
+    [
+        ({"free": 900000, "cache": 700000, "b": 0}, True),
+        ({"free": 900000, "cache": 50000, "b": 0}, False),
+        ({"free": 900000, "cache": 700000, "b": 5}, False),
+        ({"free": 90000, "cache": 700000, "b": 0}, False),
+    ],
+    ids=["a process ends", "the cache is dropped", "they still wait", "little"],
+)
+def test_memory_that_becomes_free_at_once_was_of_a_process(after, is_told):
+    view, _, queue = tables([{"free": 8000, "cache": 700000, "b": 6}] * 6 + [after] * 4)
+    assert (released(view, queue) is not None) == is_told
+
+
+@pytest.mark.parametrize(
+    ("few", "is_told"), [({"b": 1, "bi": 6000}, True), ({"bi": 6000}, False), ({"b": 1, "bi": 3000}, False)]
+)
+def test_more_tasks_that_wait_get_less(few, is_told):
+    _, paging, queue = tables([few] * 4 + [{"b": 14, "bi": 2000}] * 5 + [few] * 4)
+    assert (slowed(paging, queue) is not None) == is_told
