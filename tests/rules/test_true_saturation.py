@@ -1026,10 +1026,14 @@ def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads
     assert is_held == (severity == "critical" and bool(context))
 
 
-@pytest.mark.parametrize(("util", "severity"), [(60.0, "warning"), (5.0, "critical")])
-def test_who_waits_may_wait_for_another_disk_that_is_busy(run, util, severity):
+@pytest.mark.parametrize(
+    ("util", "blocked", "severity"),
+    [(60.0, None, "warning"), (5.0, None, "critical"), (5.0, 2, "warning"), (5.0, 4, "critical")],
+)
+def test_who_waits_may_wait_for_another_disk_or_be_a_flusher_and_a_journal(run, util, blocked, severity):
     rows = {"sda": load(60, 2400, reads=0.0, size=400, util=100), "sdb": load(90, 9, util=util)}
-    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=16)))
+    counted = [vmstat([{"b": blocked}] * 3)] if blocked else []
+    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=16), *counted))
     assert finding.severity == severity
 
 
