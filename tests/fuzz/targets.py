@@ -171,7 +171,7 @@ def _names_in(capture: Capture) -> set[str]:
     for frame in capture.tables.values():
         for column in {*frame.columns} - _NUMBERED:
             if frame[column].dtype.kind not in "fiubmM":
-                found |= {*frame[column].astype(str)}
+                found |= {*frame[column].dropna().astype(str)}
     for device in capture.topology:
         found |= {device.name, *device.aliases, *device.members, *device.mountpoints}
     for fact in capture.evidence:

@@ -211,7 +211,8 @@ def _stands_below(line: str, header: str) -> bool:
     above = _COMMAND.match(header)
     if above is None or line[above.end("number") : above.end()].strip():
         return False
-    return line[above.end("number") - 1].isdigit() and line[above.end() :][:1].isdigit()
+    last = above.end("number")
+    return line[last - 1 : last].isdigit() and line[above.end() :][:1].isdigit()
 
 
 def described(data: dict[str, Column]) -> Table:
