@@ -161,7 +161,19 @@ def _fuzz_damage(data: bytes) -> None:
         check_no_other_rows(whole, capture, is_altered=change in alterations)
 
 
-_NUMBERED = {"source", "cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp", "message"}
+_NUMBERED = {
+    "source",
+    "cpu",
+    "interrupt",
+    "tty",
+    "clock",
+    "kind",
+    "scope",
+    "resource",
+    "stamp",
+    "policy",
+    "message",
+}
 _STATED = ("process", "user", "table", "job", "device", "mountpoint", "group")
 
 
