@@ -47,6 +47,17 @@ def test_means_count_the_samples_in_which_a_process_did_nothing():
     assert block.facts[1].ref.first == 2
 
 
+@pytest.mark.parametrize(("pid", "read", "basis"), [("77", 700, "averages"), ("78", 1000, "mean of 2")])
+def test_unequal_samples_move_what_pidstat_says_they_do(pid, read, basis):
+    """The second lasted longer: another process's average tells nothing of this one."""
+    head = "UID PID kB_rd/s kB_wr/s kB_ccwr/s iodelay Command\n"
+    rows = (f"10:00:0{n + 1} 0 77 {kb} 0.00 0.00 0 app\n" for n, kb in enumerate((2000.0, 0.0)))
+    text = f"10:00:00 {head}{''.join(rows)}\nAverage: {head}Average: 0 {pid} 700.00 0.00 0.00 0 app\n"
+    block, (_, process) = facts_of(text)
+    assert process["read_kb_per_s"] == read
+    assert basis in block.facts[1].text
+
+
 def test_a_sample_that_stands_twice_counts_once():
     first, second, _ = SAMPLES.split("\n\n")
     capture = iodiag.read(io.BytesIO(f"{first}\n\n{second}\n\n{second}\n".encode()), name="x")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
@@ -198,6 +199,8 @@ def _block(listing: Listing, first: Line, last: Line, source: str) -> ContextBlo
             basis = "one sample" if len(moved) else "pidstat's averages"
         elif samples.reports == 1:
             basis = "one sample, or the mean since boot where pidstat ran without an interval"
+        elif whole := _by_averages(processes, _processes(meant, 1)):
+            processes, basis = whole, "pidstat's averages"
         measure = Measure(samples.reports, basis, first, last, interval_s=samples.interval_s)
         facts += facts_of("pidstat", processes, measure, source)
     facts += _of_cpu(listing, averages, rows, samples, source)
@@ -242,6 +245,18 @@ def _processes(rows: Table, samples: int) -> list[Process]:
             }
         found.append(process)
     return found
+
+
+def _by_averages(processes: Sequence[Process], averages: Sequence[Process]) -> list[Process]:
+    """The processes with what pidstat itself says that each moved on average, if it does of all; else none.
+
+    Of samples that are not equally long a mean of their rates is another one.
+    """
+    told = {average.number: average for average in averages}
+    if not told.keys() >= {own.number for own in processes}:
+        return []
+    both = ((own, told[own.number]) for own in processes)
+    return [replace(own, last=mean.last, read_kb=mean.read_kb, write_kb=mean.write_kb) for own, mean in both]
 
 
 def _of_cpu(listing: Listing, averages: Table, rows: Table, samples: _Samples, source: str) -> Iterator[Fact]:
