@@ -237,9 +237,8 @@ def _of_cpus(tables: dict[str, Table], *, kind: str) -> dict[str, Table]:
     is_loop, is_moment = kind.endswith(_LOOP), kind.startswith(_MOMENT)
     is_first = report == first[segment]
     is_still = _is_still(cpu, segment, report) & (not is_moment)
-    is_hung = _is_hung(cpu, segment, report)
-    is_old = (is_first | (is_still & is_loop)) & (not is_moment) & ~is_hung
-    is_brief = ~is_old & (is_loop | (is_first & (is_hung | is_moment)))
+    is_old = (is_first | (is_still & is_loop)) & (not is_moment)
+    is_brief = ~is_old & (is_loop | (is_first & is_moment))
     added = {"since_boot": is_old, "may_be_sample": is_old | is_still, "is_brief": is_brief}
     lengths = np.where(is_old | is_brief, np.nan, cpu.floats("interval_s"))
     return {"cpu": cpu.with_columns(**added, interval_s=lengths)}
@@ -254,14 +253,6 @@ def _of_memory(tables: dict[str, Table]) -> dict[str, Table]:
     share = 100 * memory.floats("used_kb") / np.where(total > 0, total, np.nan)
     kept = memory.only(name for name in memory.names if name != "total_kb")
     return tables | {"memory": kept.with_columns(used_pct=share) if np.isfinite(share).any() else kept}
-
-
-def _is_hung(cpu: Table, segment: Ints, report: Ints) -> Bools:
-    """The screens in which no CPU is idle and all wait: of a mean since boot that would be true now, too."""
-    is_so = (cpu.floats("idle_pct") < _NONE_IDLE) & (cpu.floats("iowait_pct") >= _HUNG)
-    _, screen = np.unique(np.stack((segment, report)), axis=1, return_inverse=True)
-    screen = screen.ravel()
-    return np.asarray(np.bincount(screen, ~is_so)[screen] == 0)
 
 
 def _is_still(cpu: Table, segment: Ints, report: Ints) -> Bools:
@@ -285,7 +276,7 @@ def _is_still(cpu: Table, segment: Ints, report: Ints) -> Bools:
 
 
 _STEP = 0.11  # of a share as it is printed
-_HUNG, _IDLE, _NONE_IDLE = 90.0, 98.0, 0.05
+_HUNG, _IDLE = 90.0, 98.0
 _FEWEST_SCREENS = 4
 _LINES_ABOVE = 4  # from the date to the shares: the time, the tasks, and one of the script's own
 _AGREE_S, _TIME = 300.0, re.compile(r"\d\d:\d\d:\d\d")
@@ -293,8 +284,8 @@ _LOOP, _MOMENT = "loop", "moment"
 _ONE_PLACE = re.compile(r"\d+[.,]\d")
 _REMARK = (
     "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "
-    "as averages since boot, which procps before 3.3.13 printed there, unless all CPUs wait; where no date "
-    "stands above each, screens that do not move may be such, too. top -b -n 2 shows a sample"
+    "as averages since boot, which procps before 3.3.13 printed there; where no date stands above each, "
+    "screens that do not move may be such, too. top -b -n 2 shows a sample"
 )
 _REMARK_OF_MOMENT = (
     "the CPU shares of the first screen of a top are of the moment in which it started, "
