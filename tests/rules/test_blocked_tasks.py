@@ -272,12 +272,12 @@ def test_iowait_that_passes_is_told_from_its_start_to_its_end_with_what_else_sta
     ("rows", "severity"),
     [
         ([(1, 50), (0, 100), (2, 16), (1, 52), (4, 9), (1, 41), (0, 50)], "warning"),
-        ([(1, 50), (0, 100)], "notice"),
+        ([(1, 50), (0, 100)], "warning"),
         ([(1, 20)] * 7, "notice"),
         ([(40, 45)] * 7, "notice"),
         ([(1, 50), (1, 5)] * 4, "notice"),
     ],
-    ids=["it mostly waits", "few samples", "little", "it works as long", "half of the time"],
+    ids=["it mostly waits", "for two minutes", "little", "it works as long", "half of the time"],
 )
 def test_iowait_that_lasts_on_a_host_that_hardly_works_is_a_cost(report_of, rows, severity):
     text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
@@ -799,6 +799,24 @@ def test_iowait_alone_counts_no_tasks_and_a_paste_of_iostat_is_asked_for_more_of
 
 
 @pytest.mark.parametrize(
+    ("cpu", "is_timed", "severity"),
+    [
+        ("9.31 0.00 12.12 45.77 0.00 32.80", True, "warning"),
+        ("9.31 0.00 12.12 45.77 0.00 32.80", False, "notice"),
+        ("19.31 0.00 12.12 45.77 0.00 22.80", True, "notice"),
+    ],
+    ids=["waits longer than it works", "of unknown length", "works nearly as long"],
+)
+def test_one_sample_of_known_length_that_waits_longer_than_it_works_is_a_cost(
+    report_of, cpu, is_timed, severity
+):
+    text = f"avg-cpu: %user %nice %system %iowait %steal %idle\n {cpu}\n\n"
+    if is_timed:
+        text += WITH_TOTALS + "sda 60.00 904.00 152.00 904 152\nsdb 9.00 36.00 0.00 36 0\n"
+    assert only(report_of(text, rules=[RULE])).severity == severity
+
+
+@pytest.mark.parametrize(
     ("row", "told"),
     [
         ("nvme0n1 7100.00 612352.00 2822144.00 612352 2822144", "of 483.7 kB (3,354 MB/s)."),
@@ -1095,6 +1113,28 @@ def _with_a_stall(reads: list[int], blocked: int = 5, written: int = 1100, tasks
 )
 def test_a_stall_in_the_midst_of_calm_is_a_cost_where_reads_wait_behind_a_flush(report_of, changes, severity):
     finding = only(report_of(_with_a_stall(**changes), rules=[RULE]))
+    assert finding.severity == severity
+    assert ("who reads waits behind these writes" in finding.summary) == (severity == "warning")
+
+
+@pytest.mark.parametrize(
+    ("reads", "after", "severity"),
+    [
+        ((90, 0, 130, 0, 60, 0, 0, 120), (330, 410, 380, 300, 460), "warning"),
+        ((330, 290, 130, 0, 260, 310, 0, 120), (330, 410, 380, 300, 460), "notice"),
+        ((90, 0, 130, 0, 60, 0, 0, 120), (0, 0, 130, 0, 0), "notice"),
+    ],
+    ids=["they starve", "they go on", "they ended"],
+)
+def test_reads_of_a_load_that_starve_behind_a_flush_are_held_against_the_load(
+    report_of, reads, after, severity
+):
+    """Most of the time nothing is read: only the samples in which a task waits tell what it was given."""
+    rows = [{"b": 0, "id": 78}] * 24
+    rows += [{"b": 1, "id": 40, "bi": kb} for kb in (350, 420, 290, 380, 310, 400)]
+    rows += [{"b": 4 if n > 5 else 1, "id": 70, "bi": kb, "bo": 900} for n, kb in enumerate(reads)]
+    rows += [{"b": int(kb > 200), "id": 45, "bi": kb} for kb in after]
+    finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
     assert finding.severity == severity
     assert ("who reads waits behind these writes" in finding.summary) == (severity == "warning")
 

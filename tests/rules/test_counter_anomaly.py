@@ -27,6 +27,29 @@ def test_a_counter_that_ran_backwards(report_of):
     assert found(report_of(many, rules=[RULE]))[0].severity == "notice"
 
 
+@pytest.mark.parametrize(
+    ("unit", "changes", "is_told"),
+    [
+        ("kB", {}, True),
+        ("MB", {}, True),
+        ("kB", {"wkB": 0.5}, False),
+        ("kB", {"wrqm": 0.0}, False),
+        ("MB", {"w": 7.0}, False),
+    ],
+    ids=["merged writes", "in MB", "bytes", "flushes without data", "too few to show in MB"],
+)
+def test_requests_with_data_and_without_bytes_are_of_a_driver_that_counts_none(
+    report_of, unit, changes, is_told
+):
+    row = {"rrqm": 0.0, "wrqm": 1.3, "r": 0.0, "w": 24.0, "rkB": 0.0, "wkB": 0.0} | changes
+    numbers = [*row.values(), 0.0, 4.1, 170.0, 39.5, 96.0]
+    text = HEAD.replace("kB", unit) + "sda " + " ".join(f"{number:.2f}" for number in numbers) + "\n"
+    report = report_of(text)
+    assert ("its driver counts no bytes" in said(report)) == is_told
+    assert ("its driver counts no bytes" in report.headline) == is_told
+    assert ("blktrace -d /dev/sda" in report.verdict.asks) == is_told
+
+
 def test_util_beyond_all_time_is_said_and_kept(report_of):
     report = report_of(iostat([{"sda": load(100, 5, util=155)}] * 5), rules=[RULE])
     assert "maximum 155 %" in said(report)

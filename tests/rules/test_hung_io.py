@@ -299,6 +299,20 @@ def test_a_counter_that_leaked_makes_nobody_wait(report_of, sample, cpu, is_sure
     assert any("may have leaked" in item.text for item in finding.evidence) != is_sure
 
 
+@pytest.mark.parametrize(
+    ("beside", "iowait", "severity"),
+    [({}, 4.6, "critical"), ({}, 1.2, "notice"), (load(40, 9), 4.6, "notice"), (None, 4.6, "notice")],
+    ids=["a task of many CPUs", "next to nobody", "another is waited for", "nothing beside it"],
+)
+def test_a_task_that_waits_counts_however_many_cpus_are_idle(report_of, beside, iowait, severity):
+    sample = {"sda": {"aqu-sz": 5.0, "%util": 100.0}} | ({"sdb": beside} if beside is not None else {})
+    text = iostat([sample], {"%iowait": iowait, "%idle": 99.0 - iowait}, cpus=8)
+    (finding,) = report_of(text, rules=[RULE]).findings
+    assert finding.severity == severity
+    assert any("may have leaked" in item.text for item in finding.evidence) == (severity == "notice")
+    assert "grep . /sys/block/*/inflight" in finding.confirm
+
+
 ONE = {"aqu-sz": 1.0, "%util": 100.0}
 
 

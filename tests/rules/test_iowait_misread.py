@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import iostat, vmstat
+from writers.captures import banner, iostat, vmstat
 
 RULE = "iowait-misread"
 HDD = "NAME ROTA TYPE\nsda     1 disk\n"
@@ -55,6 +55,22 @@ def test_high_iowait_with_a_reason_is_none(report_of, samples, context):
     report = report_of(iostat(samples, cpu(44.0, 47.0)), *context, rules=[RULE])
     assert only(report) is None
     assert outcome(report).status == "clear"
+
+
+@pytest.mark.parametrize(
+    ("busy", "scale", "is_found"),
+    [((96, 90, 62), 1.0, False), ((90, 91, 90), 1.0, True), ((96, 90, 62), 0.8, True)],
+    ids=["it follows", "one level", "more wait than it holds"],
+)
+def test_iowait_that_follows_what_is_in_flight_misleads_nobody(report_of, busy, scale, is_found):
+    texts = []
+    for util in busy:
+        row = READER | {"r/s": 4.9 * util, "rkB/s": 19.6 * util, "aqu-sz": 0.01 * util, "%util": util}
+        texts.append(iostat([{"sda": row}], cpu(util / 2 / scale, 95.0 - util / 2 / scale)))
+    head, *rest = (text.split("\n\n", 1)[1].split("11/20/26")[1:] for text in texts)
+    reports = [*head, *(samples[1] for samples in rest)]
+    text = banner() + "".join(f"11/20/26 13:00:0{n}{one[9:]}" for n, one in enumerate(reports))
+    assert bool(only(report_of(text, rules=[RULE]))) == is_found
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,13 @@ def test_near_misses_stay_clear(run, row):
     assert [o.status for o in report.outcomes] == ["clear"]
 
 
+@pytest.mark.parametrize(("busy", "is_found"), [((92, 91, 57), True), ((67, 62, 44), False)])
+def test_a_caller_that_ends_within_a_sample_is_as_alone_in_it(run, busy, is_found):
+    """What it asks for at its own pace in most of the time is not bound by the device."""
+    rows = [load(24 * util, 0.42, size=4, util=util) for util in busy]
+    assert bool(found(run(iostat([{"sda": row} for row in rows])))) == is_found
+
+
 def test_the_one_busy_member_of_an_array_speaks_for_it(run):
     text = iostat([{"md0": load(120, 8, util=95), "sda": load(118, 8, util=93), "sdb": load(2, 8)}] * 20)
     (finding,) = found(run(text, array("raid0", "sda", "sdb")))

@@ -108,11 +108,11 @@ def test_what_a_replaced_finding_had_replaced_goes_with_it():
 def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):
     found = ordered(
         [
-            finding("volume-cap", cause, devices=("sda",)),
+            finding("discard-stall", cause, devices=("sda",)),
             finding("true-saturation", effect, devices=("sda",)),
         ]
     )
-    assert found[1].explained_by == ("volume-cap" if nested else None)
+    assert found[1].explained_by == ("discard-stall" if nested else None)
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_no_symptom_outranks_its_cause(cause, confidence, raised):
 def test_harm_reaches_the_cause_of_a_cause():
     symptom = finding("psi-io-pressure", "high", "critical")
     full = finding("true-saturation", "high", devices=("sda",))
-    cap = finding("volume-cap", "medium", "notice", devices=("sda",))
-    found = {f.rule: f for f in ordered([symptom, full, cap])}
+    freed = finding("discard-stall", "medium", "notice", devices=("sda",))
+    found = {f.rule: f for f in ordered([symptom, full, freed])}
     assert found["true-saturation"].severity == "critical"
-    assert found["true-saturation"].explained_by == "volume-cap"
-    assert found["volume-cap"].severity == "notice", "a cause without a cost of its own is not made grave"
-    grave = {f.rule: f for f in ordered([symptom, full, replace(cap, severity="warning")])}
-    assert grave["volume-cap"].severity == "critical"
+    assert found["true-saturation"].explained_by == "discard-stall"
+    assert found["discard-stall"].severity == "notice", "a cause without a cost of its own is not made grave"
+    grave = {f.rule: f for f in ordered([symptom, full, replace(freed, severity="warning")])}
+    assert grave["discard-stall"].severity == "critical"
 
 
 def test_every_cause_of_a_grave_effect_ranks_above_it():

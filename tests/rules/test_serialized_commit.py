@@ -57,6 +57,33 @@ def test_a_busy_flush_chain_beside_a_free_cpu_fires(report_of, context, confiden
     assert finding.evidence[0].values["occupancy"] == pytest.approx(6 * 0.174)
 
 
+SYNCS = {"w/s": 420.0, "wkB/s": 2100.0, "w_await": 1.5, "f/s": 210.0, "f_await": 2.4, "aqu-sz": 1.13}
+
+
+@pytest.mark.parametrize(
+    ("changes", "second", "is_found"),
+    [
+        ({}, {}, True),
+        ({}, {"w/s": 630.0, "wkB/s": 3150.0}, False),
+        ({"w/s": 515.0, "wkB/s": 2575.0}, {}, False),
+        ({"w/s": 2520.0, "wkB/s": 12600.0}, {}, False),
+        ({"w_await": 0.1, "f_await": 0.3}, {}, False),
+        ({"w_await": 6.0}, {}, False),
+    ],
+    ids=["one task", "two numbers", "no whole number", "write-back", "quick", "several at once"],
+)
+def test_a_task_that_syncs_each_write_waits_for_write_and_flush(report_of, changes, second, is_found):
+    row = SYNCS | {"%util": 94.0} | changes
+    text = iostat([{"sda": row}, {"sda": row | second}], FREE)
+    finding = only(report_of(text, rules=[RULE]))
+    assert bool(finding) == is_found
+    if finding:
+        assert (finding.severity, finding.confidence) == ("notice", "medium")
+        assert "once per 2 writes" in finding.summary
+        assert finding.evidence[0].values["occupancy"] == pytest.approx(0.21 * 3.9)
+        assert finding.confirm[0] == "pidstat -d 1"
+
+
 def test_without_flush_columns_littles_law_tells_them(report_of):
     row = {"tps": 8.4, "wkB/s": 44.0, "areq-sz": 5.24, "aqu-sz": 2.35, "await": 149.0, "%util": 96.0}
     cpu = "\n".join(f"13:00:{2 * n:02}  all  8.00 0.00 4.00 13.00 0.00 75.00" for n in range(1, 11))

@@ -530,14 +530,13 @@ MERGED = {"w/s": 640.0, "wkB/s": 40_000.0}
     ],
     ids=["one of three", "one of two", "readers", "small writes", "nobody waits", "merged", "not merged"],
 )
-def test_a_flush_that_hurts_no_reader_costs_nobody(report_of, changes, calm, cpu, severity):
+def test_a_flush_that_hurts_no_reader_costs_nobody(run, changes, calm, cpu, severity):
     flush = {"w/s": 640.0, "wkB/s": 307_000.0, "w_await": 194.0, "aqu-sz": 127.0, "%util": 100.0} | changes
     fine = {"w/s": 40.0, "wkB/s": 19_000.0, "w_await": 12.0, "aqu-sz": 0.5, "%util": 20.0}
     fine |= {name: value for name, value in changes.items() if name.startswith("r")}
     flush |= {name: 0.0 for name in changes if name.startswith("r")}
-    text = iostat([{"vdc": one} for one in [fine] * calm + [flush]], cpu)
-    (found,) = (f for f in report_of(text).findings if f.rule == "true-saturation")
-    assert found.severity == severity
+    (finding,) = found(run(iostat([{"vdc": one} for one in [fine] * calm + [flush]], cpu)))
+    assert finding.severity == severity
 
 
 @pytest.mark.parametrize(

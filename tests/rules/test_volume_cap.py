@@ -433,6 +433,29 @@ def test_no_meter_holds_what_answers_faster_than_a_network(run, wait, device, is
         assert any(text in item.text for item in found(report)[0].evidence)
 
 
+FIO = """\
+w: (g=0): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, ioengine=psync, iodepth=1
+fio-3.33
+w: (groupid=0, jobs=24): err= 0: pid=51: Fri Nov 20 13:06:35 2026
+  read: IOPS=RATE, BW=39.0MiB/s (40.9MB/s)(2340MiB/60016msec)
+     lat (msec): min=3, max=300, avg=4.80, stdev=2.46
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "depth", "severity"),
+    [(4960, 24, "notice"), (4960, 40, "warning"), (4600, 24, "warning")],
+    ids=["all of it", "others wait as well", "others ask as well"],
+)
+def test_a_limit_that_only_a_load_generator_meets_is_a_notice(report_of, rate, depth, severity):
+    text = iostat([{"nvme1n1": held(5000, depth, 8)}] * 2)
+    report = report_of(text, FIO.replace("RATE", str(rate)), rules=[RULE, "true-saturation"])
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == (RULE, severity)
+    assert ("fio keeps 24 requests in flight by itself" in finding.summary) == (severity == "notice")
+    assert finding.supersedes == ("true-saturation",)
+
+
 @pytest.mark.parametrize(("depths", "is_held"), [((18,) * 2, False), ((18,) * 5, False), ((18, 19), True)])
 def test_one_sample_that_a_paste_has_again_shows_no_constancy(run, depths, is_held):
     rows = [{"vdb": held(130, depth, 9)} for depth in depths]

@@ -264,12 +264,14 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
         (load(900, 1.1, size=10), "its latency bounds what so few ask"),
         (load(312, 9.4, size=128, util=99.5), "is what tasks may wait for"),
         (load(1600, 1.15, size=10, util=80.0), "tasks wait for sda (1,600 reads/s of 10.0 kB"),
+        (load(600, 1.3, size=10, util=70.0), "70 % busy), whose latency is normal. "),
+        (load(40, 20.0, size=10, util=75.0), "and nothing shows whether that is normal for it"),
         (
             load(300, 1.1, size=10),
             "slow; all of them hold 0.33 requests in flight, which is 41 % of what waits",
         ),
     ],
-    ids=["two at a time", "one at a time", "three", "idle time", "mostly idle"],
+    ids=["two at a time", "one at a time", "three", "idle time", "healthy", "late", "mostly idle"],
 )
 def test_who_waits_waits_for_the_latency_of_a_device_that_is_never_idle(row, said):
     cpu = {"%user": 9.0, "%iowait": 40.0, "%idle": 51.0}

@@ -51,6 +51,7 @@ from iodiag.verdict.health import (
     many_ask,
     mean_blocked_tasks,
     nobody_waits,
+    shown_health,
     somebody_waits,
     waited,
     waiting_tasks,
@@ -482,7 +483,9 @@ def _where_requests_are(view: View) -> str:
     values["what"] = text_of(busiest(waiting.most), len(waiting.most.samples))
     if waiting.is_of_devices:
         text = "the devices hold as many requests as tasks wait ({in_flight:.2f} on average): tasks wait for "
-        return say(text + "{name} ({what}), and nothing shows whether that is normal for it", values)
+        is_usual = shown_health(waiting.most) == "healthy"
+        normal = "whose latency is normal" if is_usual else "and nothing shows whether that is normal for it"
+        return say(f"{text}{{name}} ({{what}}), {normal}", values)
     if math.isnan(waiting.in_flight):
         text = "no column shows what is in flight on the devices: they, a limit above them, NFS or a lock may"
         return text + " be it"

@@ -27,7 +27,7 @@ from iodiag.analysis.states.service_times import (
     inferred_class,
 )
 from iodiag.analysis.states.state_sentences import text_of
-from iodiag.analysis.states.states import State, states
+from iodiag.analysis.states.states import State, counts_no_bytes, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
@@ -372,6 +372,10 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     if why.endswith(WAIT_NOT_SHOWN):
         asks = "To settle it, see while it is slow whether a task waits, and who writes: `vmstat 1`, "
         asks += "`pidstat -d 1`"
+    if counts_no_bytes(state.rows).all():
+        why = ": its driver counts no bytes, and whether large requests or slow ones fill it is not shown"
+        asks = f"To settle it, see how large they are: `blktrace -d /dev/{series.name} -w 10 -o - | "
+        asks += "blkparse -i -`, and what is moved: `vmstat 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if state.kind == "stuck":

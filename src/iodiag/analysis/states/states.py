@@ -21,6 +21,7 @@ from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.states.service_times import FLUSH_KB, events_per_sample, relative_error, usual_ms
 from iodiag.analysis.view.request_columns import BORNE_OUT, LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Mask, Places, Table
 
@@ -165,6 +166,18 @@ def queue_by_direction(
         size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
         counted = state.requests * rate / state.ios if state.ios > 0 else 0.0
         yield way, rate * wait / 1000 / state.util, counted, wait, usual_ms(series, size)
+
+
+def counts_no_bytes(rows: Table) -> Mask:
+    """The samples whose requests carry data, as reads and what merges do, while 0 bytes are printed of them.
+
+    Each has a sector at the least, which the printed digits would show in MB/s as well.
+    """
+    has_data = rows.floats("reads_per_s") > 0
+    for way in ("read", "write"):
+        has_data |= rows.floats(f"{way}_merges_per_s") > 0
+    is_shown = rows.floats("ios_per_s") * KB_PER_SECTOR > weighted.half_digit(rows) * KB_PER_MB
+    return np.asarray(has_data & is_shown & (rows.floats("kb_per_s") == 0))
 
 
 def contradicts(state: State) -> bool:

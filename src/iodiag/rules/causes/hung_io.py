@@ -172,7 +172,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         *place,
         *held_above,
         *waiters,
-        *_against(series, worst, is_proven=is_proven),
+        *_against(view, series, worst, is_proven=is_proven),
         *reported(view, (series.name,)),
     )
     serves = any(not _is_stuck_too(one, worst) and _serves(one, worst) for one in view.devices)
@@ -206,7 +206,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         )
         + then,
         evidence=evidence,
-        **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {}))
+        **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if len(worst.rows) < 2 else {}))
         | (_SEEN_IN_FLIGHT if held_above or (serves and not place and held) else {}),
     )
 
@@ -311,6 +311,11 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
         share = weighted.mean(cpu, "iowait_pct", "cpu")
         if share >= LEAST_IOWAIT:
             yield cite(cpu, "iowait was {share:.0f} % meanwhile", {"share": share})
+        elif _is_waited_for_alone(view, series, stall):
+            text = (
+                "iowait was {share:.1f} % meanwhile, and no other device has a request (NFS would not show)"
+            )
+            yield cite(cpu, text, {"share": share})
     others = [other for other in view.devices if other is not series and _is_stuck_too(other, stall)]
     if others:
         names = ", ".join(other.name for other in others[:3])
@@ -415,24 +420,46 @@ def _is_all_waited_for(view: View, series: DeviceSeries, stall: Stall) -> bool:
 
     A counter that leaked makes nobody wait.
     """
-    cpu = view.cpu_at(stall.rows)
-    if stall.release is not None or not _holds(stall) or cpu is None or view.has_only_cpu_averages:
+    cpu, _ = _cpu_beside_idle(view, series, stall)
+    if cpu is None:
         return False
     iowait, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
+    return iowait >= LEAST_IOWAIT and idle < HAS_TIME_PCT
+
+
+def _is_waited_for_alone(view: View, series: DeviceSeries, stall: Stall) -> bool:
+    """Whether idle CPUs, however many, count a task that waits while the devices beside it are idle."""
+    cpu, beside = _cpu_beside_idle(view, series, stall)
+    waited = weighted.mean(cpu, "iowait_pct", "cpu") if cpu is not None and beside else 0.0
+    return waited / 100 * (view.cpus or LEAST_CPUS) >= SOME_TASKS
+
+
+SOME_TASKS, LEAST_CPUS = 0.3, 4
+"""Tasks that wait on average which no idle host has; the CPUs of one that does not state them (of more, as
+much iowait is of more tasks)."""
+
+
+def _cpu_beside_idle(view: View, series: DeviceSeries, stall: Stall) -> tuple[Table | None, int]:
+    """The CPU samples in which it holds requests to the end and no other device serves any; None where one
+    does. And how many others there are."""
+    cpu = view.cpu_at(stall.rows)
+    if stall.release is not None or not _holds(stall) or cpu is None or view.has_only_cpu_averages:
+        return None, 0
     others = (other for other in view.devices if other is not series and not _is_stuck_too(other, stall))
-    beside = (one.samples[same_reports(one.samples, stall.rows)] for one in others)
+    beside = [one.samples[same_reports(one.samples, stall.rows)] for one in others]
     is_same = str(cpu["source"][0]) == str(stall.rows["source"][0])
-    return is_same and iowait >= LEAST_IOWAIT and idle < HAS_TIME_PCT and all(map(_is_idle, beside))
+    return (cpu if is_same and all(map(_is_idle, beside)) else None), len(beside)
 
 
-def _against(series: DeviceSeries, stall: Stall, *, is_proven: bool) -> Iterator[Evidence]:
+def _against(view: View, series: DeviceSeries, stall: Stall, *, is_proven: bool) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
         text = "it completes nothing in the whole capture"
         # what kernels that count at completion show says nothing of a counter
-        text += ": its counter of time in use may have leaked" * (_holds(stall) and not is_proven)
+        may_leak = _holds(stall) and not is_proven and not _is_waited_for_alone(view, series, stall)
+        text += ": its counter of time in use may have leaked" * may_leak
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows) and not weighted.seconds_or_one(stall.rows).sum() > len(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")

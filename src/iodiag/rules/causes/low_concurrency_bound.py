@@ -207,8 +207,8 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state with exactly one request in flight while busy."""
     samples = level_samples(series)
     at_once = samples.floats("at_once")
-    is_busy = samples.floats("util") >= limits.least_util / 100
-    holds = (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy
+    # in a sample that a caller begins or ends in it is as alone, and less busy
+    holds = (at_once >= limits.least_depth) & (at_once <= ALONE)
     if not holds.any():
         return None
     for one in states(series):
@@ -216,7 +216,8 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
         if len(rows) and len(rows) >= DENSE * one.samples and one.share >= limits.least_share / 100:
             level = level_of(rows)
             slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
-            if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack:
+            is_alone = abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack
+            if is_alone and level.util >= limits.least_util / 100:
                 return level
     return None
 

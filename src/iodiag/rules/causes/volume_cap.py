@@ -13,7 +13,8 @@ model: a rate that is held to 0.5 % under such a queue, whatever the number.
 A layer that moves the same bytes in the same samples with a quarter of the requests, or less, is named: what
 it asks for is split on its way, and the pieces use up a limit in IOPS.
 
-Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
+Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair. Where fio
+measured nearly all that is in flight, at that rate, it waits for its own queue: a notice.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
 requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
@@ -58,8 +59,9 @@ from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, C
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.causes.true_saturation.evidence import benchmarks_of, is_all_of, own_queue
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
@@ -307,9 +309,8 @@ def _finding(
     # a meter is exact where a medium varies by a per cent and more
     is_meter = len(top.rows) > 1 and top.variation <= limits.meter / 100
     sure = confidence(points + is_meter + top.is_exact, at_most="medium")
-    severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
-    is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
-    severity = "info" if sure == "low" and not is_hint else severity
+    own = tuple(own_queue(benchmarks := benchmarks_of(view, series, level), level.direction_load))
+    is_own = any(is_all_of(each, level) for each in benchmarks)
     low, high = low_and_high(top.rows.floats("at_once"))
     values: Values = {
         "device": series.name,
@@ -331,22 +332,31 @@ def _finding(
     text = "{rate} {unit} in {count}{of} sample{plural}"
     text += many if len(top.rows) > 1 else ", with {depth} in flight"
     return RULE.finding(
-        severity=severity,
+        severity="notice" if is_own else _severity(series, top, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **time_fields(top.rows),
         summary=say("{device} seems to be held by " + by + _held(top, limits, high / low), values)
         + "".join(say(_SPLIT, item.values) for item in split)
+        + "".join(f"; {item.text}" for item in own[:1])
         + ".",
         evidence=(
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
             *split,
             *witnesses,
+            *own,
         ),
         remedy=(*(_OF_SPLIT if split else ()), *(_OF_LINK if "link" in by else ()), *RULE.remedy),
         confirm=(*(_SHOW_SPLIT if split else ()), *(_SHOW_LINK if "link" in by else ()), *RULE.confirm),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
+
+
+def _severity(series: DeviceSeries, top: Plateau, sure: Confidence, limits: Limits) -> Severity:
+    is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
+    if sure == "low":
+        return "notice" if is_hint else "info"
+    return "warning" if top.level.latency_ms >= limits.least_harm else "notice"
 
 
 def _limiter(series: DeviceSeries, top: Plateau) -> str:
@@ -434,6 +444,8 @@ def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
 RULE = Rule(
     id="volume-cap",
     explains=SYMPTOMS_AND_SATURATION,
+    # more devices, or less at once, do nothing about a meter
+    replaces=("true-saturation",),
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(

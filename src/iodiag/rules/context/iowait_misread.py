@@ -9,7 +9,8 @@ Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. Peop
 where it is high and for none where it is low, and are wrong both ways.
 
 When it is wrong: a single reader can be just what matters, and then its latency is the trouble. High
-iowait beside a real queue is no misreading; this rule then keeps quiet. Where nothing completes, a device
+iowait beside a real queue is no misreading, nor is one that follows what is in flight from sample to sample;
+this rule then keeps quiet. Where nothing completes, a device
 that hangs shows neither traffic nor, on kernels from 5.0 on, a queue: the tasks may well wait for a disk.
 
 References: proc_stat(5) on iowait; P. Zaitsev 2013, on idle and iowait together; sysstat issue 273.
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
@@ -189,6 +191,8 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     at_most: Confidence = "high" if is_sustained(rows) else "low"
     if disk is not None:
         side = _beside_disks(view, disk, shares, blocked_tasks, at_most, limits)
+        if isinstance(side, Side) and any(_follows(view, name) for name in side.devices):
+            return None
         is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
         return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
@@ -260,6 +264,23 @@ def _beside_disks(
         points += 1
     summary = _ONE_READER if is_alone else _FEW_READERS
     return Side(summary, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
+
+
+def _follows(view: View, name: str) -> bool:
+    """Whether as many CPUs wait as it has requests in flight in each sample, be they many or few."""
+    series, cpu = view.series(name), view.cpu_samples
+    if series is None or cpu is None or view.cpus is None:
+        return False
+    own, other = paired(series.samples, cpu)
+    depth = series.samples.floats("depth")[own]
+    waiting = cpu.floats("iowait_pct")[other] / 100 * view.cpus
+    is_same = np.abs(depth - waiting) <= np.fmax(SAME_TASKS, SAME_SHARE * depth)
+    return len(own) >= LEAST_PAIRS and bool(is_same.all() and np.ptp(depth) >= LEVELS_APART)
+
+
+LEAST_PAIRS, SAME_TASKS, SAME_SHARE, LEVELS_APART = 3, 0.05, 0.05, 0.25
+"""Samples of which iowait tells the requests in flight, how far the two may be apart there, as a number and a
+share, and how far what is in flight has to range: of one level alone nothing follows."""
 
 
 def _is_layer(view: View, name: str) -> bool:

@@ -37,6 +37,7 @@ from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.states.state_sentences import replaced_ms
+from iodiag.analysis.states.states import counts_no_bytes
 from iodiag.analysis.view.request_columns import BROKEN_TIME, LITTLE, LITTLE_SLACK, is_outside
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -246,7 +247,7 @@ def of_wrapped(series: DeviceSeries) -> Iterator[Evidence]:
 
 
 def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
-    """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
+    """Bytes without requests, or requests without bytes: what the driver does not count, and what is void."""
     samples = series.samples
     moved = samples.floats("kb_per_s")
     # a rate of a few kB over a long time has less than half a hundredth of a request per second
@@ -264,6 +265,14 @@ def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
             "counts no requests, so queue, latency and %util mean nothing"
         )
         yield cite(rows, text, values, worst="kb_per_s")
+    if (is_void := counts_no_bytes(samples)).any():
+        rows = samples[is_void]
+        values = {"device": series.name, "count": len(rows), "all": len(samples)}
+        values["ios"] = weighted.mean(rows, "ios_per_s")
+        text = (
+            "{device}: {count} of {all} samples move 0 kB with {ios} requests/s: its driver counts no bytes, "
+        )
+        yield cite(rows, text + "so their size is not known", values, worst="ios_per_s")
 
 
 def of_rates(series: DeviceSeries) -> Iterator[Evidence]:

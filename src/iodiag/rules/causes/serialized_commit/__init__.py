@@ -1,15 +1,16 @@
 """Commits wait for the flush of the log.
 
-What it detects: a device whose cache flushes follow one another without a gap (flushes per second
-times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
-flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the
-kernel is unknown, and nothing on older ones; beside writes larger than 16 kB it may as well be discards, and
-both are named. Counted flushes are believed from one sample on; that none is
-counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
-Small writes one at a time that keep a device busy for half of the time, each of them slow, are told as
-commits or other synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of
-COMMIT, settings that make each commit durable, and runnable tasks that come in crowds are further witnesses;
-without any device they carry the finding alone, which then names the disk that takes nearly all writes.
+What it detects: a device whose cache flushes follow one another without a gap (flushes per second times
+their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no flush columns, the
+same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the kernel is unknown,
+and nothing on older ones; beside writes larger than 16 kB it may as well be discards, and both are named.
+Counted flushes are believed from one sample on; that none is counted shows nothing where small writes come
+one at a time, as a disk without a write cache gets none. Flushes that each follow the same small number of
+writes, and with these fill the time, are one task's, or a few tasks' in turn, and a notice. Small writes one
+at a time that keep a device busy for half of the time, each of them slow, are told as commits or other
+synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of COMMIT, settings
+that make each commit durable, and runnable tasks that come in crowds are further witnesses; without any
+device they carry the finding alone, which then names the disk that takes nearly all writes.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
@@ -97,7 +98,8 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     room += (_CARRIED + _FLAT * judgement.is_at_ceiling) * bool(carrier) + "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
-    has_time = is_signature and judgement.chains[0].util < limits.full_util / 100
+    first, least = judgement.chains[:1], limits.full_util / 100
+    has_time = any(one.is_loop or (one.is_signature and one.util < least) for one in first)
     return RULE.finding(
         severity="notice" if judgement.confidence == "low" or has_time else "warning",
         confidence=judgement.confidence,
@@ -124,7 +126,11 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
 
 def _of_commits(view: View, judgement: Judgement) -> dict[str, Any]:
     remedy = (*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy)
-    return {"remedy": remedy, "confirm": _commands(view)}
+    who = _WHO_SYNCS * any(chain.is_loop for chain in judgement.chains[:1])
+    return {"remedy": remedy, "confirm": (*who, *_commands(view))}
+
+
+_WHO_SYNCS = ("pidstat -d 1", "strace -f -c -e trace=fsync,fdatasync -p PID")
 
 
 _EITHER: dict[str, Any] = {
@@ -191,6 +197,11 @@ def _said(judgement: Judgement) -> str:
         return who + f" that no column shows, flushes or discards: commits {sure} for each other"
     if first.is_inferred:
         return f"Commits {sure} for each other: {{device}} has {{occupancy:.2f}} flushes in flight on average"
+    if first.is_loop:
+        text = (
+            f"Synchronous writes {sure} for each other: {{device}} is flushed {{flushes}} times/s, once per "
+        )
+        return text + "{each:.2g} writes; write and flush take {write_await} and {flush_await} ms"
     text = f"Commits {sure} for each other: {{device}} is flushing all the time"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
 
@@ -232,6 +243,9 @@ def _of_chain(chain: Chain, may_discard: bool) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, worst="queue_depth")
     else:
         text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"
+        if chain.is_loop:
+            text = "{device}: {flushes} flushes/s, one per {each} writes; with the {write_await} ms of these "
+            text += "and {flush_await} ms of their own they fill {occupancy:.2f} of the time"
         yield cite(chain.rows, text, values, worst="flush_await_ms")
     text = "{device}: {writes} {kind}/s of {write_kb} kB at {write_await} ms"
     text += ": small log writes" if chain.write_kb <= LARGEST_SMALL_KB and not may_discard else ""

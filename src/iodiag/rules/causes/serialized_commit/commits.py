@@ -100,7 +100,8 @@ class Chain:
 
     `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
     `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
-    source that cannot tell flushes. `flat_pct` is how far the rates of samples are apart at which a busy
+    source that cannot tell flushes, `is_loop` one in which as many writes go with each flush, of which
+    `occupancy` has the latency, too. `flat_pct` is how far the rates of samples are apart at which a busy
     device stays, as at a ceiling; NaN where they range. Where a layout does not tell reads from writes,
     `kind` says so, and what is said of writes is of all requests.
     """
@@ -116,6 +117,7 @@ class Chain:
     write_await_ms: float
     kind: str = "writes"
     is_signature: bool = False
+    is_loop: bool = False
     util: float = float("nan")
     at_once: float = float("nan")
     flat_pct: float = float("nan")
@@ -162,6 +164,7 @@ class Chain:
             numbers["flat"] = self.flat_pct
         if self.flush_await_ms > 0:
             numbers |= {"flushes": self.flushes_per_s, "flush_await": self.flush_await_ms}
+            numbers["each"] = self.writes_per_s / self.flushes_per_s
         return numbers
 
 
@@ -236,7 +239,7 @@ def judge(view: View, limits: Limits) -> Judgement:
         key=lambda chain: (
             (chain.is_signature, -chain.has_empty, -chain.write_await_ms)
             if chain.is_signature
-            else (False, -chain.occupancy)
+            else (False, chain.is_loop, -chain.occupancy)
         )
     )
     witnesses = _witnesses(view, chains, limits)
@@ -371,7 +374,32 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
         chain = _measured(series, rows, is_inferred)
         if _is_log(chain, limits) and _lasts(rows, samples):
             return chain
-    return None
+    return None if is_inferred else _loop(series, limits)
+
+
+def _loop(series: DeviceSeries, limits: Limits) -> Chain | None:
+    """The samples in which a flush follows each write, or each few of one number: a commit waits for both.
+
+    Of many that commit at once, or of what is written back, the number of writes per flush varies.
+    """
+    samples = series.samples
+    writes, flushes = samples.floats("writes_per_s"), samples.floats("flushes_per_s")
+    occupancy = _in_flight(flushes, samples.floats("write_await_ms") + samples.floats("flush_await_ms"))
+    each = writes / np.fmax(flushes, 1e-9)
+    is_whole = (np.abs(each - np.rint(each)) <= SAME_NUMBER * each) & (np.rint(each) <= MOST_PER_FLUSH)
+    is_whole &= (occupancy >= limits.occupancy) & (occupancy <= 1 / limits.serial)
+    rows = samples.with_columns(occupancy=occupancy)[is_whole & (writes > 0)]
+    if len(rows) < 2 or float((rows.floats("flushes_per_s") * weighted.lengths(rows)).sum()) < LEAST_FLUSHES:
+        return None
+    chain = replace(_measured(series, rows, False), is_loop=True, util=weighted.mean(rows, "util"))
+    is_one_number = len(np.unique(np.rint(each[is_whole & (writes > 0)]))) == 1
+    is_small = chain.write_kb <= limits.write_kb and _is_log(chain, limits)
+    return chain if is_one_number and is_small and _lasts(rows, samples) else None
+
+
+MOST_PER_FLUSH, SAME_NUMBER, LEAST_FLUSHES = 4, 0.02, 200
+"""Writes per flush of one that syncs what it writes (its data, and a journal's blocks and commit record), how
+far from a whole number they may be, and flushes that are so by no chance."""
 
 
 def _lasts(rows: Table, samples: Table) -> bool:

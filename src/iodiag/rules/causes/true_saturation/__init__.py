@@ -180,7 +180,7 @@ def _finding(
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
     calmer = (*calmer_disks(view, series, rows), *copied(view, series, rows))
-    queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead), lead))
+    queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
     told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
     remedy = _remedy(lead, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))

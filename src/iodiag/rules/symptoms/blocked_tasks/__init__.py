@@ -471,9 +471,11 @@ OUTSTANDING, OUTSTANDING_PCT, MOST_TIMES = 5.0, 5.0, 4
 
 
 def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool:
-    """Whether CPUs wait for I/O in nearly all samples, and for longer than they work."""
+    """Whether CPUs wait for I/O in nearly all samples, several if nothing tells how long they are, and for
+    longer than they work."""
     waited, idle = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("iowait", "idle"))
-    is_always = len(rows) >= max(limits.samples, limits.nearly / 100 * len(cpu))
+    least = limits.samples if np.isnan(rows.floats("interval_s")).any() else 1
+    is_always = len(rows) >= max(least, limits.nearly / 100 * len(cpu))
     return is_always and waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
 
 

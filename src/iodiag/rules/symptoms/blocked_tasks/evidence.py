@@ -291,26 +291,32 @@ def held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
 
 
 def _reads_held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """That reads all but stop in a run of samples in which tasks pile up and writes are flushed.
+    """That reads all but stop in a run of samples in which tasks pile up, or wait while writes are flushed.
 
     It is said where no disk is shown. In most of the others no task is blocked; reads come before the run
-    and after it, and so few in each sample of it are no chance.
+    and after it, while as few wait as make several such samples if there are any, and so few in each sample
+    of it are no chance.
     """
-    run = longest(all_rows, all_rows.floats("waiting") >= limits.tasks, gap=0)
-    paging = paging_beside(view, all_rows)
-    if run is None or paging is None or len(run) < ENOUGH:
+    if (paging := paging_beside(view, all_rows)) is None:
         return
-    in_run, beside = same_reports(paging, run), ~same_reports(all_rows, run)
-    places = np.flatnonzero(in_run)
-    is_within = len(places) >= ENOUGH and places[0] > 0 and places[-1] < len(paging) - 1
-    if not is_within or np.median(all_rows.floats("waiting")[beside]) > 0:
-        return
+    own, other = paired(paging, all_rows)
+    paging, waiting = paging[own], all_rows.floats("waiting")[other]
     reads, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
-    others, flood = reads[~in_run], float(written[in_run].mean())
+    run = longest(paging, (waiting >= limits.tasks) | ((waiting >= 1) & (written >= STILL_KB)), gap=0)
+    in_run = same_reports(paging, run if run is not None else paging[:0])
+    places, is_beside = np.flatnonzero(in_run), ~in_run
+    is_within = len(places) >= ENOUGH and places[0] > 0 and places[-1] < len(paging) - 1
+    if not is_within or np.median(waiting[is_beside]) > 0:
+        return
+    sides = slice(0, places[0]), slice(places[-1] + 1, None)
+    is_waited = all((waiting[side] >= 1).sum() >= ENOUGH for side in sides)
+    before_and_after = [reads[side][(waiting[side] >= 1) | (not is_waited)] for side in sides]
+    others, flood = np.concatenate(before_and_after), float(written[in_run].mean())
     values: Values = {"before": float(others.mean()), "during": float(reads[in_run].mean())}
-    is_flood = flood >= max(BURST * float(written[~in_run].mean()), STILL_KB)
-    before_and_after = (reads[: places[0]], reads[places[-1] + 1 :])
-    falls = all(part.mean() > FALL * float(values["during"]) for part in before_and_after)
+    is_flood = flood >= max(BURST * float(written[is_beside].mean()), STILL_KB)
+    # of samples in which somebody waits as well, half is no trickle
+    fall = 2.0 if is_waited else FALL
+    falls = all(part.mean() > fall * float(values["during"]) for part in before_and_after)
     chance = float((others <= reads[in_run].max()).mean()) ** len(places)
     if is_flood and falls and chance <= MOST_CHANCE:
         text = "reads fall from {before:kb} to {during:kb} meanwhile: who reads waits behind these writes"
