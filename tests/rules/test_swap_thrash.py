@@ -423,3 +423,27 @@ def test_pages_that_come_in_again_and_again_while_nothing_goes_out(report_of, ch
         is bool(held)
     )
     assert not any("of swap was in use" in item.text for item in finding.evidence)
+
+
+WORK = {"r": 3, "free": 2_000, "buff": 3_000, "cache": 30_000, "swpd": 9_000, "bi": 8_000, "us": 30, "sy": 40}
+LEAVES = WORK | {"b": 1, "so": 1_400, "bi": 1_900, "bo": 1_400, "us": 15, "sy": 10}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [
+        ({}, True),
+        ({"bi": 7_000}, False),  # idle pages that are put away
+        ({"b": 0}, False),  # a load that ends
+        ({"us": 35, "sy": 30}, False),
+        ({"cache": 900_000}, False),  # room for all that leaves
+    ],
+)
+def test_pages_that_leave_are_missed_where_less_is_done_meanwhile(report_of, changes, is_found):
+    leaving = [LEAVES | {"swpd": 9_000 + 1_400 * n, "cache": 30_000 + 1_350 * n} | changes for n in range(9)]
+    finding = only(report_of(vmstat([WORK] * 6 + leaving), rules=[RULE]))
+    assert (finding is not None) == is_found
+    if finding:
+        assert finding.severity == "warning"
+        assert "to make room for the page cache" in finding.summary
+        assert "4.2 times less is read" in finding.summary

@@ -12,6 +12,8 @@ what is swapped comes back; pages that only leave are no shortage where more mem
 lies in swap, and pages that only come back are one where they are nearly all that is paged, tasks wait, and
 there is no such room. Pages that come back all the time are a note where swap holds twice what is free or
 cache; so are pages that leave while more memory than they take is free throughout, which is no shortage.
+Pages that leave at 0.8 MB/s and more without such room are missed where what is read falls by half meanwhile,
+while more tasks wait and the CPUs are idle for longer.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
 critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
@@ -36,6 +38,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import (
     beside,
+    cost_of_swapping_out,
     has_room,
     page_traffic,
     room_kb,
@@ -80,6 +83,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield (
         _overcommitted(view, frame, limits)
         or _unprompted(view, frame, limits)
+        or _missed(view, frame, limits)
         or _quiet(view, frame, len(rows), limits)
     )
 
@@ -191,6 +195,31 @@ def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
     )
 
 
+def _missed(view: View, frame: Table, limits: Limits) -> Finding | None:
+    """Pages that leave while there is no room for them and less is done: somebody misses their memory."""
+    found = cost_of_swapping_out(view, frame, WINDOW_EXIT_SHARE * limits.swapped_kb)
+    if "swapping" in view.average_only or found is None or has_room(view, found[0]).all():
+        return None
+    rows, values = found
+    values |= {"out": weighted.mean(rows, "out_kb"), "count": len(rows), "samples": len(frame)}
+    text = (
+        f"{{out}} kB/s go out to swap{{for_cache}}, {in_samples(len(frame))}; meanwhile {{times:.1f}} times "
+    )
+    text += (
+        "less is read, {wait_then:.1f} tasks wait instead of {wait_else:.1f}, and time without work rises "
+    )
+    text += "from {idle_else:.0f} to {idle_then:.0f} %"
+    of_cache = ("Keep the cache from taking their place: lower vm.swappiness, read or write past it.",)
+    return _noted(
+        "Memory is short: programs are paged out, and less is done",
+        say(f"Programs are paged out: {text}.", values),
+        cite(rows, text, values, worst="out_kb"),
+        rows,
+        (*of_cache * bool(values["for_cache"]), *RULE.remedy),
+        severity="warning",
+    )
+
+
 def _noted(
     title: str,
     summary: str,
@@ -198,9 +227,10 @@ def _noted(
     rows: Table,
     remedy: tuple[str, ...],
     confirm: tuple[str, ...] = ("vmstat 1", "swapon --show"),
+    severity: Severity = "notice",
 ) -> Finding:
     return RULE.finding(
-        severity="notice",
+        severity=severity,
         confidence="medium",
         **time_fields(rows, of_host=True),
         title=title,
