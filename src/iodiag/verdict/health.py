@@ -248,8 +248,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if is_beyond:
         return "slow"
     if math.isnan(state.util):
-        # the mean in flight bounds the busy share from above; whether it is full stays open
-        return "not shown" if not state.depth < BUSY_UTIL else "healthy"
+        # the mean in flight bounds the busy share from above; whether it is full stays open, or what is stuck
+        is_open = not state.depth < BUSY_UTIL or state.mean("held_besides") > 0
+        return "not shown" if is_open else "healthy"
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= WAITING_DEPTH:
         return "not shown"
@@ -522,7 +523,8 @@ def waiting_tasks(view: View) -> WaitingTasks:
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL_UTIL and state.is_busy_known
     is_busy = state.util >= USED_UTIL and state.at_once >= QUEUE_DEPTH
-    return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
+    is_open = state.mean("held_besides") > 0  # a request that is stuck, if no counter leaked
+    return is_full or is_open or (is_busy and state.latency_ms > _usual_ms(series, state))
 
 
 def somebody_waits(view: View) -> str:
