@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -107,3 +108,48 @@ def test_a_rendering_gives_the_times_of_the_binary_file(recorded, name):
     ours = by_item(binary.tables["queue"], "queue")["time"]
     theirs = by_item(other.tables["queue"], "queue")["time"]
     assert [str(t)[:19] for t in ours] == [str(t)[:19] for t in theirs]
+
+
+SHARES = {"%iowait": "iowait_pct", "%steal": "steal_pct", "%idle": "idle_pct"}
+OF_PROCESSES = {
+    **{"kB_rd/s": "read_kb_per_s", "kB_wr/s": "write_kb_per_s", "iodelay": "io_delay_ticks"},
+    **{"%system": "system_pct", "%CPU": "cpu_pct", "minflt/s": "minor_faults_per_s", "RSS": "rss_kb"},
+    **{"StkSize": "stack_kb", "cswch/s": "voluntary_switches_per_s", "fd-nr": "open_files"},
+    **{"prio": "realtime_priority", "usr-ms": "user_ms", "minflt-nr": "minor_faults"},
+}
+PRINTED = {
+    "mpstat -P ALL": ("cpu", SHARES),
+    "pidstat -p ALL -durswvR -t": ("process", OF_PROCESSES),
+    "pidstat -p ALL -durswvR -h -U -l": ("process", OF_PROCESSES),
+    "pidstat -p ALL -T CHILD -u -r": ("process", OF_PROCESSES),
+}
+
+
+def cells_of(text: str, names: dict[str, str]) -> dict[int, dict[str, float]]:
+    """What each row of samples says in the columns with a name, by its line: found by cutting at blanks."""
+    words: list[str] = []
+    found = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = line.split()
+        if names.keys() & {*cells}:
+            words = cells[1 + line.startswith("#") :]
+        elif words and line[:1].isdigit():
+            pairs = zip(words, cells[1:], strict=False)
+            found[number] = {names[word]: float(cell) for word, cell in pairs if word in names}
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", PRINTED)
+def test_every_cell_that_a_live_tool_prints_stands_in_its_table(command):
+    family, names = PRINTED[command]
+    done = subprocess.run([*command.split(), "1", "2"], check=True, capture_output=True, env=PLAIN)
+    capture = iodiag.read(io.BytesIO(done.stdout), name="live")
+    table = capture.tables[family]
+    rows = table[table["pid"] != "all"] if family == "process" else table
+    printed = cells_of(done.stdout.decode(), names)
+    assert sorted(rows["line"]) == sorted(printed)
+    for row in rows.to_dict("records"):
+        for name, value in printed[row["line"]].items():
+            assert row[name] == value or (np.isnan(row[name]) and value < 0), (row["line"], name)
+    assert not capture.unparsed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iodiag.analysis.host.paging import dipped, moved, released, scanned, slowed
+from iodiag.analysis.host.who_waits import of_first_row
 from iodiag.analysis.measure.evidence import say
 from views import view_of
 from writers.captures import vmstat
@@ -53,6 +54,13 @@ def test_a_direction_is_told_by_the_samples_that_it_moves_in():
         "15.09 MB/s are written (900 kB/s to 29.30 MB/s) in 2 of 12 samples and 1,350 kB/s read in 2; in 9 "
     )
     assert said(rows).startswith(text + "others almost nothing")
+
+
+def test_a_row_that_counts_tasks_and_no_rates_is_explained():
+    view = view_of(vmstat([{"b": 1, "bi": 4000}] * 6))
+    queue, paging = view.samples("queue"), view.samples("paging")
+    assert of_first_row(view, queue, paging) == " (of the first row only the rates are averages since boot)"
+    assert of_first_row(view, queue[1:], paging) == ""
 
 
 def tables(rows):

@@ -151,6 +151,12 @@ def test_a_damaged_line_of_nfsiostat_makes_no_mount_and_no_other_report(whole: s
     assert not read("".join([reports[0]] * 3)).unparsed
 
 
+def test_numbers_whose_mount_is_lost_are_told_beside_those_of_others() -> None:
+    lost = MOUNTS.format("a", 8, WAYS).replace(" mounted on", " mouted on")
+    assert told(read(lost + MOUNTS.format("b", 9, WAYS))) == [7]
+    assert told(read(WAYS)) == []
+
+
 def test_a_header_of_nfsiostat_without_a_row_is_told() -> None:
     capture = read(MOUNTS.format("a", 8, WAYS.replace(" 6.250 50.000 8.000 0 (0.0%) 2.000 2.500\n", "")))
     assert told(capture) == [6]
@@ -159,7 +165,7 @@ def test_a_header_of_nfsiostat_without_a_row_is_told() -> None:
 def test_a_line_of_a_mount_without_numbers_below_it_is_told() -> None:
     name, rest = MOUNTS.format("a", 8, WAYS).split("\n", 1)
     capture = read(f"{rest}{name}\n{name}\n{rest}")
-    assert told(capture) == [10]
+    assert told(capture) == [6, 10]  # and the numbers whose mount nothing tells, beside those of another
 
 
 COUNTERS = (

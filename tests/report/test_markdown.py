@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import iodiag
-from iodiag.model.finding import Evidence, Outcome
-from iodiag.model.report import DeviceSummary, Report
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.report import DeviceSummary, Report, Verdict
 from iodiag.report import as_markdown, wording
 from iodiag.report.as_json import from_json
 from property_tests import examples
@@ -180,6 +180,18 @@ def test_the_state_of_the_verdict_leads_the_sentence():
     without = replace(raid5_report(), verdict=None, states=())
     assert without.to_markdown().splitlines()[2].startswith("**Small writes to")
     assert "## What each device was doing" not in without.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "counted"),
+    [(None, "notice", "1 notice, 1 info;"), ("svctm-misread", "info", "1 info;"), (None, None, "1 info;")],
+)
+def test_what_a_report_begins_with_is_counted_though_no_rule_found_it(rule, severity, counted):
+    note = Finding(rule="svctm-misread", severity="info", confidence="high", title="svctm is no time")
+    report = replace(empty_report(), findings=(note,), verdict=Verdict("open", rule, (), severity))
+    text = report.to_markdown(full=True)
+    assert f"- **Result:** {counted}" in text
+    assert "no proof of health" not in text
 
 
 def test_devices_of_the_verdict_are_shown_first_and_the_others_counted():

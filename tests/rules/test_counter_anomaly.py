@@ -32,6 +32,23 @@ def test_util_beyond_all_time_is_said_and_kept(report_of):
     assert "maximum 155 %" in said(report)
 
 
+@pytest.mark.parametrize(
+    ("row", "is_void"),
+    [
+        (load(4, 0.5, depth=0.0, util=146.2), True),
+        (load(4, 0.5, depth=7.0, util=146.2), False),  # its queue may have lasted
+        (load(600, 1.1, depth=0.0, util=146.2), False),  # rate times latency is 0.66
+        (load(4, 0.5, depth=0.0, util=101.2), False),  # skew of timers
+    ],
+)
+def test_util_beyond_all_time_with_nothing_in_flight_is_no_measurement(report_of, row, is_void):
+    report = report_of(iostat([{"sdb": row, "sda": load(900, 0.3, util=20)}] * 3))
+    assert any("it is left out" in item.text for f in found(report) for item in f.evidence) is is_void
+    (device,) = (one for one in report.devices if one.name == "sdb")
+    assert ("util_pct" in device.summary) is not is_void
+    assert not (is_void and "sdb" in report.headline)
+
+
 def test_requests_that_outlive_a_sample_explain_util_beyond_all_time(report_of):
     late = {"w/s": 1.0, "wkB/s": 8.0, "w_await": 2283.0, "aqu-sz": 2.28, "%util": 228.4}
     assert "requests that took 2,283 ms ended then" in said(
@@ -330,3 +347,14 @@ def test_what_is_printed_beside_what_is_in_flight_is_of_one_sample(report_of):
     told = " ".join(item.text for finding in found(report_of(text)) for item in finding.evidence)
     assert "0.00 in flight and 100.00 % busy are printed" in told
     assert "56.25 %" not in told
+
+
+@pytest.mark.parametrize(
+    ("kb", "size", "is_told"),
+    [("98765432109876543.00", "2136028725038430.00", True), ("98000.00", "1306.67", False)],
+)
+def test_bytes_that_are_left_out_are_told_beside_what_is_kept(report_of, kb, size, is_told):
+    head = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+    row = f"sda 0.00 0.00 150.00 0.00 {kb} 0.00 {size} 9.00 60.00 5.60 84.00\n"
+    report = report_of("$ iostat -xky 1\n" + f"{head}{row}\n" * 2)
+    assert ("size unknown as the counter of bytes ran backwards" in report.headline) is is_told

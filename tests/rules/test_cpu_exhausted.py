@@ -83,7 +83,7 @@ ONE = {"r": 1, "us": 1, "sy": 50, "wa": 1}
     [
         ({}, "one CPU of 2, if it has so many, may be full in the kernel: 51 % busy in 5 of 5 samples"),
         ({"us": 24, "sy": 2}, "one CPU of 4, if it has so many, may be full: 26 %"),
-        ({"r": 6, "sy": 48}, ""),
+        ({"r": 6, "sy": 40, "us": 12}, ""),
         ({"us": 20, "sy": 20}, ""),
         ({"wa": 30}, ""),
     ],
@@ -134,6 +134,47 @@ def test_work_in_the_kernel_is_told_with_time_left(report_of, rows, cpus, told):
     if finding:
         assert finding.severity == "notice"
         assert finding.summary.startswith("The CPUs work in the kernel, more than they wait: system 61 %")
+
+
+ALONE, QUIET = {"sy": 42, "us": 2}, {"us": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "samples", "is_told"),
+    [
+        ({}, 3, True),
+        ({}, 2, False),
+        ({"bo": 4000}, 3, False),
+        ({"b": 1}, 3, False),
+        ({"us": 15}, 3, False),
+        ({"wa": 5}, 3, False),
+    ],
+    ids=["the kernel alone", "a moment", "writes", "a task waits", "programs", "iowait"],
+)
+def test_a_stretch_of_kernel_work_without_io_is_told(report_of, changes, samples, is_told):
+    rows = [QUIET] * 12 + [ALONE | changes] * samples + [QUIET] * 12
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert (finding is not None) == is_told
+    if finding is not None:
+        told = "system 42 %, user 2 %, idle 56 %, iowait 0.0 %, next to nothing is read or written, in 3 of "
+        assert told in finding.summary
+
+
+def sar_u(host, system, idle):
+    head = f"Linux 6.1.0 ({host}) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+    head += "13:00:00        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    user = 100 - system - idle
+    row = f"        all     {user:.2f}      0.00     {system:.2f}      0.00      0.00     {idle:.2f}\n"
+    return head + "".join(f"13:00:{2 * number:02d}{row}" for number in range(1, 5))
+
+
+def test_each_of_two_hosts_without_time_is_named(report_of):
+    report = report_of(sar_u("one", 80, 14), sar_u("two", 95, 0))
+    assert "Not storage: the CPUs have no time left: user 5 %, system 95 %" in report.headline
+    first, second = report.headline.split(" Also found: ")
+    assert first.endswith("(`two`)")
+    assert "The CPUs work in the kernel" in second
+    assert "(`one`)" in second
 
 
 def test_few_samples_with_blocked_tasks_do_not_head_a_report_of_busy_cpus(report_of):

@@ -150,9 +150,29 @@ def test_swap_that_is_used_for_the_most_part_is_told_beside_it(report_of, used, 
         ("0.00 B/s", "7.50 M/s", "the disks wrote 7,680 kB/s, processes nothing meanwhile"),
         ("6.00 M/s", "7.50 M/s", ""),
         ("7.50 M/s", "600.00 K/s", ""),
+        ("90.00 M/s", "60.00 M/s", ""),
     ],
 )
 def test_what_disks_write_beyond_processes_is_told(report_of, asked, written, told):
     headline = report_of(iotop("rsync", 3.0, asked=asked, written=written)).headline
     assert told in headline
     assert ("the disks wrote" in headline) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (
+            "   2872 be/4 root      0.00 B/s  2.00 M/s  0.00 % 4.00 % rsync",
+            "2 threads of rsync read 310 kB/s",
+        ),
+        (
+            "   2872 be/4 root      0.00 B/s  2.00 M/s  0.00 % 4.00 % tar",
+            "tar read 0 kB/s and wrote 2,048 kB/s",
+        ),
+    ],
+)
+def test_threads_of_one_program_are_told_together_and_what_fills_the_cache(report_of, second, told):
+    headline = report_of(iotop("rsync", 3.0, asked="90.00 M/s", written="30.00 M/s") + second + "\n").headline
+    assert f"; {told}" in headline
+    assert "meanwhile processes wrote 92,160 kB/s in all and the disks 30,720 kB/s: the rest" in headline

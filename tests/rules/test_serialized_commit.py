@@ -192,6 +192,25 @@ def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):
     assert only(deep) is None
 
 
+@pytest.mark.parametrize(
+    ("rate", "wait", "util", "severity"),
+    [
+        (96.0, 8.4, 81.0, "warning"),
+        (94.0, 8.4, 79.0, "notice"),
+        (74.0, 8.4, 62.0, "notice"),
+        (40.0, 8.4, 34.0, None),
+        (94.0, 8.4, 40.0, None),  # two at a time
+        (2400.0, 0.33, 79.0, None),  # as of flash
+    ],
+)
+def test_how_busy_slow_writes_one_at_a_time_keep_a_device_is_their_severity(
+    report_of, rate, wait, util, severity
+):
+    row = {"w/s": rate, "wkB/s": 6 * rate, "w_await": wait, "aqu-sz": rate * wait / 1000, "%util": util}
+    finding = only(report_of(iostat([{"sda": row}] * 2, None), rules=[RULE]))
+    assert (finding.severity if finding else None) == severity
+
+
 @pytest.mark.parametrize(("wait", "is_one"), [(8.4, True), (11.4, False)])
 def test_writes_are_called_one_at_a_time_where_they_are(report_of, wait, is_one):
     row = {"w/s": 118.0, "wkB/s": 354.0, "w_await": wait, "aqu-sz": 0.118 * wait, "%util": 99.0}

@@ -382,6 +382,37 @@ def test_pages_that_go_out_though_memory_is_free_are_no_shortage(report_of, chan
         assert not any("more memory" in text for text in finding.remedy)
 
 
+def places(used, cached, out):
+    """`sar -r -W` of sysstat 8: what of 4 GB of swap is used, what of it is cached, and pages that go out."""
+    head = "13:00:00 kbmemfree kbmemused %memused kbbuffers kbcached kbswpfree kbswpused %swpused kbswpcad\n"
+    rows = [
+        f"13:{10 * n}:00 900000 7100000 88.75 2000 150000 {4000000 - kb} {kb} {kb / 40000:.2f} {kept}\n"
+        for n, (kb, kept) in enumerate(zip(used, cached, strict=True), 1)
+    ]
+    swapped = [f"13:{10 * n}:00 0.50 {out:.2f}\n" for n in range(1, len(used) + 1)]
+    return head + "".join(rows) + "\n13:00:00 pswpin/s pswpout/s\n" + "".join(swapped)
+
+
+@pytest.mark.parametrize(
+    ("used", "cached", "out", "is_found"),
+    [
+        ((100000, 1500000, 3900000), (10000, 1400000, 3700000), 0.0, True),
+        ((100000, 1500000, 3900000), (10000, 20000, 30000), 0.0, False),
+        ((100000, 1500000, 3900000), (10000, 1400000, 3700000), 250.0, False),
+        ((3600000, 3800000, 3900000), (3400000, 3600000, 3700000), 0.0, False),
+    ],
+    ids=["places alone", "not in memory", "written", "long since"],
+)
+def test_swap_that_fills_without_writes_is_told(report_of, used, cached, out, is_found):
+    report = report_of(places(used, cached, out), rules=[RULE])
+    finding = only(report)
+    assert (finding is not None and finding.title.startswith("Swap fills")) == is_found
+    if is_found:
+        assert "grows from 0.1 to 3.7 GB (98 %), of which 3.5 GB are in memory as well" in finding.summary
+    elif not out and cached[0] > 10000:
+        assert outcome(report).reason == "next to nothing is swapped, though 98 % of swap is in use"
+
+
 OF_FREE = "       total   used   free  shared  buffers  cached\nMem: {0} {0} 0 0 0 0\nSwap: {1} 9000 {1}\n\n"
 COMES_BACK = {
     "r": 0,

@@ -959,6 +959,16 @@ def test_iotop_names_the_process_as_well(run):
     assert "dd writes 68 MB/s meanwhile" in finding.summary
 
 
+@pytest.mark.parametrize(("taken", "is_told"), [("45.00 M/s", True), ("90.00 M/s", False)])
+def test_what_fills_the_page_cache_is_told_of_writes(run, taken, is_told):
+    text = "Total DISK READ :  0.00 B/s | Total DISK WRITE :  150.00 M/s\nActual DISK READ: 0.00 B/s | "
+    text += f"Actual DISK WRITE:  {taken}\n    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    "
+    text += "COMMAND\n    310 be/4 root         0.00 B/s   0.00 B/s  0.00 % 91.20 % [kworker/u8:1]\n"
+    (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), text))
+    told = "programs write 150 MB/s and the disks take 45 MB/s: the page cache fills"
+    assert (told in finding.summary) == is_told
+
+
 def test_a_queue_that_builds_up_and_drains_is_told_as_printed_and_is_no_baseline(run):
     """Each sample's queue disagrees with rate and latency; over the run they agree."""
     waits = ((2900, 60), (3300, 15), (280, 110), (560, 150))
@@ -1016,10 +1026,14 @@ def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads
     assert is_held == (severity == "critical" and bool(context))
 
 
-@pytest.mark.parametrize(("util", "severity"), [(60.0, "warning"), (5.0, "critical")])
-def test_who_waits_may_wait_for_another_disk_that_is_busy(run, util, severity):
+@pytest.mark.parametrize(
+    ("util", "blocked", "severity"),
+    [(60.0, None, "warning"), (5.0, None, "critical"), (5.0, 2, "warning"), (5.0, 4, "critical")],
+)
+def test_who_waits_may_wait_for_another_disk_or_be_a_flusher_and_a_journal(run, util, blocked, severity):
     rows = {"sda": load(60, 2400, reads=0.0, size=400, util=100), "sdb": load(90, 9, util=util)}
-    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=16)))
+    counted = [vmstat([{"b": blocked}] * 3)] if blocked else []
+    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=16), *counted))
     assert finding.severity == severity
 
 

@@ -1617,7 +1617,7 @@ def _since_boot(seconds: float, kb: float, ios: float) -> str:
         ),
         # the host was started again, or it is another: the last report speaks for itself
         ((50_000, 64_753_600, 3_548_000), "sda: 70.96 reads/s of 18.3 kB"),
-        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB"),
+        ((172_000, 6_475_360, 354_800), "sda: 2.06 requests/s of 18.3 kB, reads by bytes"),
         # as long as the rounding of a rate
         ((100_001, 40_000_344, 2_000_022), "sda: 20 reads/s of 20.0 kB"),
     ],

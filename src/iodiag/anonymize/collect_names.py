@@ -33,7 +33,7 @@ class Name:
     is_device: bool = False
 
 
-KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp"})
+KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp", "policy"})
 """Keys of tables that number things of every host alike, or are words of the tool."""
 
 HIDDEN_COLUMNS = frozenset({"phase_label", "message"})

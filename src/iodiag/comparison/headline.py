@@ -250,7 +250,7 @@ def _nothing(
         ("share", "the CPU time", [c for c in judged if subject.kind == "cpu"]),
     )
     values: Values = {"subject": _name(subject)}
-    parts = []
+    parts: dict[bool, list[str]] = {False: [], True: []}
     sureness: list[Confidence] = []
     for name, noun, changes in kinds:
         known = [change for change in changes if change.detectable_pct > 0]
@@ -260,12 +260,18 @@ def _nothing(
             values[name] = 1 + surest.detectable_pct / 100 if is_factor else surest.detectable_pct
             sureness.append(surest.confidence)
             size = f"by a factor of {{{name}:.1f}}" if is_factor else f"of {{{name}:.0f}} %"
-            parts.append(f"one {size} in {noun}")
+            parts[is_factor].append(f"{size} in {noun}")
     also = f"{_sentence(shares)}." if shares else ""
-    if not parts:
+    fine, coarse = (" or ".join(parts[is_factor]) for is_factor in (False, True))
+    if not fine and not coarse:
         text = "No change could be told from chance: too few samples, or too little load."
         return Evidence(" ".join(filter(None, (text, also, told)))), "low"
-    text = say(f"No detectable change on {{subject}}; {' or '.join(parts)} would have shown.", values)
+    # where only a multiple would show, nothing shows that all is as before
+    text = f"Inconclusive for {{subject}}: only a change {coarse} would have shown."
+    if fine:
+        text = f"No detectable change on {{subject}}; one {fine} would have shown"
+        text += f", but only one {coarse}." if coarse else "."
+    text = say(text, values)
     numbers = {name: value for name, value in values.items() if name != "subject"} | _numbers(shares)
     text = " ".join(filter(None, (text, also, told)))
     return Evidence(text, numbers), min(sureness, key=CONFIDENCES.index)
@@ -274,26 +280,24 @@ def _nothing(
 def _findings(findings: Sequence[FindingChange]) -> str:
     """Which findings that matter went and came, and which of them the other side could not judge."""
     went, came = (
-        {one.rule: one.is_judged for one in findings if one.fate == fate and is_of_note(one)}
+        {one.title or one.rule: one.is_judged for one in findings if one.fate == fate and is_of_note(one)}
         for fate in ("went", "came")
     )
-    elsewhere = [rule for rule in went if rule in came]
+    elsewhere = [title for title in went if title in came]
     parts = (
-        ("Gone", [rule for rule, is_judged in went.items() if is_judged and rule not in came]),
+        ("Gone", [title for title, is_judged in went.items() if is_judged and title not in came]),
         (
             "No longer found, but not judged after",
-            [rule for rule, is_judged in went.items() if not is_judged and rule not in came],
+            [title for title, is_judged in went.items() if not is_judged and title not in came],
         ),
-        ("New", [rule for rule, is_judged in came.items() if is_judged and rule not in went]),
+        ("New", [title for title, is_judged in came.items() if is_judged and title not in went]),
         (
             "Found after, but not judged before",
-            [rule for rule, is_judged in came.items() if not is_judged and rule not in went],
+            [title for title, is_judged in came.items() if not is_judged and title not in went],
         ),
         ("Now on other devices", elsewhere),
     )
-    return " ".join(
-        f"{label}: {', '.join(f'`{rule}`' for rule in rules)}." for label, rules in parts if rules
-    )
+    return " ".join(f"{label}: {'; '.join(titles)}." for label, titles in parts if titles)
 
 
 def is_of_note(finding: FindingChange) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.topology import Device
-from iodiag.table.table import Table
+from iodiag.table.table import Ints, Table
 
 if TYPE_CHECKING:
     from iodiag.formats.text.clean.lines import Piece
@@ -47,6 +47,10 @@ class Lines(Sequence[Line]):
     @abstractmethod
     def joined(self, first: int, last: int) -> str:
         """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""
+
+    @abstractmethod
+    def numbers(self, first: int, last: int) -> Ints:
+        """The numbers of these lines."""
 
 
 class LayoutColumn(NamedTuple):

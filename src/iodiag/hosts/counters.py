@@ -6,7 +6,6 @@ A counter that ran backwards belongs to a device that was replaced: its row is l
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,38 +46,52 @@ def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFr
     """
     import pandas as pd
 
-    parts = []
-    snapshots = [part for _, part in counters.groupby(list(_KEYS), observed=True, sort=False)]
-    if all(part["time"].notna().all() for part in snapshots):
-        snapshots.sort(key=lambda part: part["time"].iloc[0])
-    else:  # counters only grow: of inputs without a clock the one that counted less is the earlier
-        counted: dict[str, float] = {}
-        for part in snapshots:
-            counted.setdefault(part["source"].iloc[0], float(part[["reads", "writes"]].sum().sum()))
-        snapshots.sort(key=lambda part: counted[part["source"].iloc[0]])
-    for number, (before, after) in enumerate(pairwise(snapshots)):
-        length = (after["time"].iloc[0] - before["time"].iloc[0]).total_seconds()
-        length = after["interval_s"].iloc[0] if np.isnan(length) else length
-        length = interval_s if np.isnan(length) else length
-        if length is not None and length > 0:
-            parts.append(_pair(before, after, float(length), number))
-    return pd.concat(parts, ignore_index=True) if parts else None
-
-
-def _pair(before: pd.DataFrame, after: pd.DataFrame, length: float, number: int) -> pd.DataFrame:
-    first, second = (
-        part.assign(device=part["device"].astype(str)).drop_duplicates("device").set_index("device")
-        for part in (before, after)
+    rows = counters.assign(device=counters["device"].astype(str))
+    rows = rows.assign(_nth=_in_order(rows)).drop_duplicates(["_nth", "device"])
+    first = rows.drop_duplicates("_nth").set_index("_nth").sort_index()
+    lengths = first["time"].diff().dt.total_seconds().fillna(first["interval_s"])
+    lengths = lengths.fillna(np.nan if interval_s is None else interval_s)
+    lengths = lengths.where((lengths > 0) & (lengths.index > 0))
+    if lengths.isna().all():
+        return None
+    counts = [c for c in counters.columns if counters[c].dtype.kind == "f" and c != "interval_s"]
+    indexed = rows.set_index(["_nth", "device"])[counts]
+    # of each row the one of the same device a snapshot before
+    before = indexed.reindex(list(zip(rows["_nth"] - 1, rows["device"], strict=True)))
+    is_paired = (
+        before.index.isin(indexed.index) & rows["_nth"].isin(lengths.index[lengths.notna()]).to_numpy()
     )
-    names = second.index.intersection(first.index)
-    first, second = first.loc[names], second.loc[names]
-    counts = [c for c in second.columns if second[c].dtype.kind == "f" and c != "interval_s"]
-    change = second[counts] - first[counts]
-    monotone = [c for c in counts if c != "in_flight"]
-    change = change[(change[monotone].fillna(0) >= 0).all(axis=1)]
-    rows = second.loc[change.index]
+    change = pd.DataFrame(indexed.to_numpy() - before.to_numpy(), index=rows.index, columns=counts)[is_paired]
+    change = change[(change.drop(columns="in_flight", errors="ignore").fillna(0) >= 0).all(axis=1)]
+    rows = rows.loc[change.index]
+    order = np.argsort(rows["_nth"].to_numpy(), kind="stable")
+    return _rates(rows.iloc[order], change.iloc[order], rows["_nth"].map(lengths).iloc[order])
+
+
+def _in_order(counters: pd.DataFrame) -> pd.Series[int]:
+    """The number of the snapshot that each row is of, in the order of time.
+
+    Counters only grow: of inputs without a clock the one that counted less is the earlier.
+    """
+    import pandas as pd
+
+    number = counters.groupby(list(_KEYS), observed=True, sort=False).ngroup()
+    first = counters.assign(_number=number).drop_duplicates("_number")
+    if first["time"].notna().all() and counters["time"].notna().all():
+        order = np.argsort(first["time"].to_numpy(), kind="stable")
+    else:
+        counted = counters[["reads", "writes"]].sum(axis=1).groupby(number, sort=False).sum()
+        of_source = counted.groupby(first["source"].astype(str).to_numpy(), sort=False).transform("first")
+        order = np.argsort(of_source.to_numpy(), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return pd.Series(rank[number.to_numpy()], index=counters.index)
+
+
+def _rates(rows: pd.DataFrame, change: pd.DataFrame, length: pd.Series[float]) -> pd.DataFrame:
+    """The disk table of rows whose counters changed so in so many seconds."""
     frame = rows[["source", "line", "host", "time"]].assign(
-        interval_s=length, segment=0, report=number, since_boot=False, device=change.index
+        interval_s=length, segment=0, report=rows["_nth"] - 1, since_boot=False, device=rows["device"]
     )
     for name in _DIRECTIONS:
         requests = change.get(_PLURAL[name])
@@ -88,16 +101,16 @@ def _pair(before: pd.DataFrame, after: pd.DataFrame, length: float, number: int)
         frame[f"{name}s_per_s"] = requests / length
         frame[f"{name}_kb_per_s"] = change[f"{name}_kb"] / length
         frame[f"{name}_merges_per_s"] = change[f"{name}_merges"] / length
-        frame[f"{name}_await_ms"] = (change[f"{name}_ms"] / some).fillna(0.0)
-        frame[f"{name}_request_size_kb"] = (change[f"{name}_kb"] / some).fillna(0.0)
+        frame[f"{name}_await_ms"] = (change[f"{name}_ms"] / some).where(requests != 0, 0.0)
+        frame[f"{name}_request_size_kb"] = (change[f"{name}_kb"] / some).where(requests != 0, 0.0)
     if "flushes" in change and change["flushes"].notna().any():
         frame["flushes_per_s"] = change["flushes"] / length
         some = change["flushes"].where(change["flushes"] > 0)
-        frame["flush_await_ms"] = (change["flush_ms"] / some).fillna(0.0)
+        frame["flush_await_ms"] = (change["flush_ms"] / some).where(change["flushes"] != 0, 0.0)
     waited = change.filter([f"{name}_ms" for name in _DIRECTIONS]).sum(axis=1)
     frame["queue_depth"] = change.get("weighted_ms", waited) / length / 1000
     if "busy_ms" in change:
         frame["util_pct"] = change["busy_ms"] / length / 10
-    elif "busy_s" in change and length >= _LEAST_COARSE_S:
-        frame["util_pct"] = 100 * change["busy_s"] / length
+    elif "busy_s" in change and (length >= _LEAST_COARSE_S).any():
+        frame["util_pct"] = (100 * change["busy_s"] / length).where(length >= _LEAST_COARSE_S)
     return frame.reset_index(drop=True)

@@ -109,7 +109,7 @@ LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
     "battery": ("status",),
     "filesystem": ("mountpoint",),
     "nfs_mounts": ("export",),
-    "process": ("process",),
+    "process": ("process", "tid", "user", "policy"),
 }
 """Columns of words beside the key, by table; the rows of `interrupts` need both to be told apart."""
 

@@ -180,8 +180,14 @@ def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateS
 
 
 def tally(report: Report) -> str:
-    """How many findings there are of each severity; beside no trouble, how many rules vouch for that."""
+    """How many findings there are of each severity; beside no trouble, how many rules vouch for that.
+
+    What the report begins with is one of them, also where it is no rule's.
+    """
     found = [finding.severity for finding in report.findings]
+    verdict = report.verdict
+    if verdict is not None and verdict.severity is not None and verdict.finding(report.findings) is None:
+        found.append(verdict.severity)
     plurals = {"warning": "warnings", "notice": "notices"}
     parts = [
         wording.plural(found.count(severity), severity, plurals.get(severity, severity))
@@ -191,7 +197,7 @@ def tally(report: Report) -> str:
     counted = ", ".join(parts) or "0 findings"
     if report.ignored:
         counted += f", and {len(report.ignored)} ignored by configuration"
-    if report.verdict is not None and report.verdict.state == "trouble":
+    if verdict is not None and verdict.state == "trouble":
         return counted
     clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
     asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}

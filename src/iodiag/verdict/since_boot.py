@@ -9,12 +9,14 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.process_of_device import fills_cache
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB
 
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
@@ -35,7 +37,7 @@ def lack_of_disks(views: Sequence[View], told: str = "") -> str:
     if any("disk" in view.average_only for view in views):
         return "only averages since boot of its disks"
     if counters is None:
-        return f"no disk statistics{_of_a_process(views, told)}{_written_beyond(views)}"
+        return f"no disk statistics{_of_a_process(views, told)}{_written_apart(views)}"
     if len(np.unique(counters.floats("report"))) > 1:
         return "snapshots of the disks' counters, and no time between them, which would make rates"
     text = "one snapshot of the disks: counters since boot, no rates"
@@ -69,15 +71,18 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     at = int(np.argmax(np.sum([*moved.values()], axis=0)))
     if facts[at].word("process") in told:
         return ""
-    values: Values = {way: float(rates[at]) for way, rates in moved.items()}
+    alike = _alike(facts, at)
+    values: Values = {way: float(sum(rates[n] for n in alike)) for way, rates in moved.items()}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
-    values["samples"] = facts[at].number("samples")
-    text = "; {process} read {read:.0f} kB/s and wrote {write:.0f} kB/s"
+    values |= {"samples": facts[at].number("samples"), "alike": len(alike)}
+    of = "{alike} threads of " if "tid" in facts[at].values else "{alike} processes named "
+    text = f"; {of * (len(alike) > 1)}{{process}} read {{read:.0f}} kB/s and wrote {{write:.0f}} kB/s"
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
-    text += _of_its_samples(views, facts[at].word("pid"), values)
+    text += "" if len(alike) > 1 else _of_its_samples(views, facts[at].word("pid"), values)
     values["length"] = next((n for fact in given if (n := fact.number("interval_s")) > 0), 0.0)
     each = " of {length:g} s" if values["length"] else ""
-    text += f", and waited {{waited:.2f}} s for I/O per sample{each}" if float(values["waited"]) > 0 else ""
+    is_late = len(alike) == 1 and float(values["waited"]) > 0
+    text += f", and waited {{waited:.2f}} s for I/O per sample{each}" if is_late else ""
     every = next((f for view in views for f in view.facts_of("pidstat") if f.number("processes") > 1), None)
     if every is not None:
         values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
@@ -90,15 +95,30 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     return say(text, values)
 
 
+def _alike(facts: Sequence[Fact], at: int) -> list[int]:
+    """The places of the threads or processes of one listing that run the same program as one of them."""
+    one = facts[at]
+    found = [
+        (n, fact.word("tid") or fact.word("pid"))
+        for n, fact in enumerate(facts)
+        if (fact.kind, fact.word("process")) == (one.kind, one.word("process"))
+    ]
+    # what is listed twice is of two moments
+    return [n for n, _ in found] if len({number for _, number in found}) == len(found) else [at]
+
+
 _TOTALS, _SOME_PCT = {"read_kb", "write_kb"}, 10.0
 """What a process moved since iotop started, which is no rate; and a share of time that is worth a word."""
 
 
-def _written_beyond(views: Sequence[View]) -> str:
-    """That disks wrote several times what processes wrote meanwhile, as the end of a clause; empty if not.
+def _written_apart(views: Sequence[View]) -> str:
+    """That disks wrote several times what processes wrote meanwhile, or the reverse, as the end of a clause.
 
-    Reads of processes that the page cache answers are no less, so only the other way is told.
+    Empty if neither. Reads of processes that the page cache answers are no less.
     """
+    if flood := next(filter(None, map(fills_cache, views)), None):
+        text = "; meanwhile processes wrote {asked_write_kb_per_s:.0f} kB/s in all and the disks "
+        return say(text + "{disks_write_kb_per_s:.0f} kB/s: the rest fills the page cache", flood.values)
     for fact in (fact for view in views for fact in view.facts_of("iotop")):
         written, asked = fact.number("disks_write_kb_per_s"), fact.number("asked_write_kb_per_s")
         if written >= max(_BEYOND * asked, IDLE_KB_PER_S):

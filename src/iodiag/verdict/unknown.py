@@ -22,6 +22,7 @@ from iodiag.analysis.host.who_waits import (
     episode,
     is_waited_for,
     load_average,
+    of_first_row,
     rows_at,
     who_sleeps,
 )
@@ -167,6 +168,9 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{nobody_waits(views[0])}; {why_unknown(views)}"
     if calm:
+        is_calm &= not any(map(many_ask, views))
+        at_times = "If it is slow at times, capture more then:"
+        more = more.replace("Capture more while it is slow:", at_times) if is_calm else more
         return _no_proof(calm, is_calm), more
     return f"This capture is not enough: {why_unknown(views)}.", more
 
@@ -608,6 +612,7 @@ def _blocked_clause(view: View) -> str:
         "samples": len(tasks),
     }
     text = "; tasks blocked: at most {most:g}, in {count} of {samples} samples"
+    text += of_first_row(view, queue, view.cpu_samples)
     return say(text if values["count"] else "; no task was blocked", values)
 
 

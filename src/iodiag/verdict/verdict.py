@@ -141,8 +141,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         return _of_trouble(troubles, findings, views, suspects)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
     if elsewhere and not slow:
-        begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
-        return _about(elsewhere[0], "elsewhere"), _after_colon(begins, elsewhere[0])
+        return _of_elsewhere(elsewhere[0], findings, views)
     averaged = {
         view.host
         for view in views
@@ -173,13 +172,21 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if dearer := _of_small_requests(present):
         return dearer
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
-    busy = aside.summary if aside is not None else _busy(views)
+    busy = aside.summary + _where(aside.host, views) if aside is not None else _busy(views)
     why, asks = unknown(views, is_calm=not busy)
     why += _told_of_averages(of_averages)
     if aside is not None and aside.confirm:
         asks = f"See more of it: `{aside.confirm[0]}`; then {asks[0].lower()}{asks[1:]}"
     named = tuple(series.name for series, *_ in not_shown(views)[:SHOWN]) if DOUBT in why else ()
     return Verdict("unknown", devices=named, asks=asks), f"{f'{busy} ' if busy else ''}{why} {asks}"
+
+
+def _of_elsewhere(first: Finding, findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
+    """What is the trouble instead of the storage, and what another host has of that kind."""
+    begins = "Not the speed of the devices" if first.devices else "Not storage"
+    beside = [f for f in findings if f.role == "elsewhere" and f.host != first.host][:1]
+    also = "".join(f" Also found: {f.summary}{_where(f.host, views)}" for f in beside)
+    return _about(first, "elsewhere"), _after_colon(begins, first) + _where(first.host, views) + also
 
 
 def _of_small_requests(views: Sequence[View]) -> tuple[Verdict, str] | None:
@@ -229,8 +236,11 @@ def _busy(views: Sequence[View]) -> str:
     for view in views:
         shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
-            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
-    return next((f"{crowd}." for view in views if (crowd := tasks_beyond_cpus(view))), "")
+            where = _where(view.host, views)
+            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values()) + where
+    return next(
+        (f"{crowd}{_where(view.host, views)}." for view in views if (crowd := tasks_beyond_cpus(view))), ""
+    )
 
 
 def _after_colon(words: str, finding: Finding) -> str:
@@ -503,13 +513,18 @@ def _healthy(views: Sequence[View]) -> str:
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:
-    """The device that is busy longest, or moves most where %util is not of all, and its worst."""
+    """The device that is busy longest, or moves most where %util is not of all or alike, and its worst."""
     means = [
         [weighted.mean(one.samples, column) for column in ("util_pct", "kb_per_s", "ios_per_s")]
         for one in used
     ]
     is_timed = all(math.isfinite(util) for util, *_ in means)
-    ranks = [[weighted.or_zero(mean) for mean in (own if is_timed else own[1:])] for own in means]
+    # a part of one per cent is not told; of a stack as busy the disk is
+    each = [
+        [round(util), not one.is_stacked, *moved] if is_timed else moved
+        for one, (util, *moved) in zip(used, means, strict=True)
+    ]
+    ranks = [[weighted.or_zero(mean) for mean in own] for own in each]
     # hosts have devices of one name
     *_, place = max(
         (rank, one.name, place) for place, (rank, one) in enumerate(zip(ranks, used, strict=True))

@@ -205,9 +205,7 @@ def test_json_by_other_names(row):
     assert (process["process"], process["pid"], total["write_kb_per_s"]) == ("java", "77", 6)
 
 
-@pytest.mark.parametrize(
-    "text", [JSON[:-40], JSON.replace("kB_wr/s", "kB_write"), '{"sysstat": {"hosts": 3}}\n']
-)
+@pytest.mark.parametrize("text", [JSON[:-40], JSON.replace('"cmd"', '"name"'), '{"sysstat": {"hosts": 3}}\n'])
 def test_json_that_is_cut_or_another_tool_s_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
 
@@ -295,6 +293,114 @@ def test_who_uses_a_cpu_most_is_a_mean_over_all_samples_or_pidstat_s_own(average
 def test_shares_of_a_cpu_that_may_be_since_boot_name_nobody():
     (block,) = blocks_of(FORMAT, BUSY.split("\n\n")[0].replace("09:10:01", "09:10:03"))
     assert block.facts == ()
+
+
+ALL = {
+    "# Time": ("10:00:02", "10:00:02"),
+    **{"USER": ("mysql", "mysql"), "TGID": ("2871", "-"), "TID": ("-", "2905")},
+    "%usr %system %guest %wait %CPU CPU": ("1.50 0.50 2.00 0.25 4.00 1", "1.00 0.50 2.00 0.25 3.50 1"),
+    "minflt/s majflt/s VSZ RSS %MEM": ("12.00 0.20 1483000 173000 2.10",) * 2,
+    **{
+        "StkSize StkRef": ("132 28",) * 2,
+        "kB_rd/s kB_wr/s kB_ccwr/s iodelay": ("16.00 2048.00 4.00 41",) * 2,
+    },
+    **{"cswch/s nvcswch/s": ("80.00 3.00", "79.00 2.00"), "threads fd-nr": ("38 210",) * 2},
+    **{"prio policy": ("99 FIFO",) * 2, "Command": ("{0}", "|__{0}")},
+}
+"""The words of a header, and the cells of a process and of its thread."""
+
+EACH = {
+    **{"user": "mysql", "pid": "2871", "tid": "", "process": "mysqld", "policy": "FIFO", "user_pct": 3.5},
+    **{"system_pct": 0.5, "guest_pct": 2, "run_wait_pct": 0.25, "cpu_pct": 4, "cpu_number": 1},
+    **{"minor_faults_per_s": 12, "major_faults_per_s": 0.2, "vsz_kb": 1483000, "rss_kb": 173000},
+    **{"memory_pct": 2.1, "stack_kb": 132, "stack_used_kb": 28, "read_kb_per_s": 16, "write_kb_per_s": 2048},
+    **{"cancelled_write_kb_per_s": 4, "io_delay_ticks": 41, "voluntary_switches_per_s": 80},
+    **{"involuntary_switches_per_s": 3, "threads": 38, "open_files": 210, "realtime_priority": 99},
+}
+
+
+def table_of(text):
+    capture = iodiag.read(io.BytesIO(text.encode()), name="c.txt")
+    return capture, capture.tables["process"]
+
+
+@pytest.mark.parametrize("command", ["mysqld", "mysqld --basedir=/usr -p secret"])
+def test_every_column_is_in_the_table_of_processes_and_threads_are_told_from_them(command):
+    lines = (" ".join(cells) for cells in zip(*([words, *rows] for words, rows in ALL.items()), strict=True))
+    capture, table = table_of("\n".join(lines).format(command) + "\n")
+    process, thread, everything = table.astype(object).where(table.notna(), "").to_dict("records")
+    assert {name: process[name] for name in EACH} == EACH
+    assert (thread["pid"], thread["tid"], thread["process"]) == ("", "2905", "mysqld")
+    assert (everything["pid"], everything["cpu_pct"], everything["rss_kb"]) == ("all", 4, "")
+    assert (capture.unparsed, capture.notes) == ([], [])
+
+
+def test_children_s_times_and_sizes_with_suffixes():
+    head = "10:00:01  UID  PID  {}  Command\n10:00:02  0  77  {}  dd\n"
+    _, table = table_of(
+        head.format("usr-ms system-ms guest-ms", "120 30 0")
+        + head.format("minflt/s majflt/s VSZ RSS %MEM", "1.0 0.0 1.5G 2.0M 0.1%")
+    )
+    first, second, _ = table.to_dict("records")
+    assert (first["user_ms"], first["system_ms"]) == (120, 30)
+    assert (second["vsz_kb"], second["rss_kb"], second["memory_pct"]) == (1.5 * 2**20, 2048, 0.1)
+
+
+def test_an_average_below_the_header_of_the_samples_is_no_sample():
+    _, (total, process) = facts_of(SAMPLES.split("\n\n")[1] + "\n" + SAMPLES.splitlines()[-1] + "\n")
+    assert (total["samples"], process["write_kb_per_s"]) == (1, 300)
+
+
+def test_averages_stand_apart_from_the_samples():
+    capture, table = table_of(SAMPLES)
+    assert table["line"].tolist() == [2, 3, 6, 2, 6]
+    (average,) = capture.averages["process"].to_dict("records")
+    assert (average["line"], average["pid"], average["write_kb_per_s"]) == (9, "2871", 200)
+
+
+ALIGNED = (
+    "10:00:01      UID       PID   kB_rd/s   kB_wr/s  Command\n10:00:02        0      3990{:>10}{:>10}  {}\n"
+)
+
+
+def test_a_command_that_begins_with_a_number_stands_below_its_word():
+    capture, table = table_of(
+        ALIGNED.format("64.00", "5.00", "7 seas") + ALIGNED.format("64.00", "5.00", "dd")
+    )
+    assert (table["process"].tolist()[0], table["write_kb_per_s"].tolist()[0]) == ("7 seas", 5)
+    assert not capture.unparsed
+
+
+@pytest.mark.parametrize(
+    ("whole", "damaged"), [("64.00", "6 4.00"), ("kB_rd/s", ""), ("   kB_rd/s", ""), ("  7 seas", " 7 seas")]
+)
+def test_a_command_that_may_be_a_column_s_number_is_none(whole, damaged):
+    capture, table = table_of(
+        ALIGNED.format("64.00", "5.00", "7 seas").replace(whole, damaged)
+        + ALIGNED.format("32.00", "5.00", "dd")
+    )
+    assert table["process"].tolist()[:1] == ["dd"]
+    assert capture.unparsed
+
+
+@pytest.mark.parametrize("damage", [(" %guest", ""), (" 0.25", " 0.2 5")])
+def test_a_number_is_no_policy(damage):
+    lines = (" ".join(cells) for cells in zip(*([words, *rows] for words, rows in ALL.items()), strict=True))
+    block, _ = facts_of("\n".join(lines).format("dd").replace(*damage) + "\n")
+    assert (block.tables, {2, 3} <= {*block.unread}) == ((), "%guest" in damage[0] or "5" in damage[1])
+
+
+def test_a_damaged_row_between_others_is_told_and_the_listing_goes_on():
+    header, row = ALIGNED.splitlines()
+    rows = [row.format("64.00", "5.00", name) for name in ("dd", "cp", "mv")]
+    block, _ = facts_of("\n".join([header, rows[0], rows[1].replace("64.00", "6x.00"), rows[2]]) + "\n")
+    assert (block.used, block.unread) == (4, (3,))
+    assert block.tables[0].rows["process"].distinct() == ["", "dd", "mv"]
+
+
+def test_an_unknown_key_of_json_is_told():
+    block, _ = facts_of(JSON.replace("kB_wr/s", "kB_write"))
+    assert block.unread == (14, 21)
 
 
 BANNER = "Linux 6.1.0-18-amd64 (box)  {}  _x86_64_  (8 CPU)\n\n"

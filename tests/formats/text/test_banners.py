@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.formats.text.structure.banners import Banner, banner, command
 
 
@@ -170,3 +173,27 @@ def test_flags(line: str, flag: str, has: bool):
 def test_any_line_is_read_or_refused(line: str):
     banner(f"Linux {line}")
     command(f"$ iostat {line}")
+
+
+UNAME = "Linux {} 5.14.0-70.el9 #1 SMP PREEMPT_DYNAMIC x86_64 GNU/Linux\n"
+TASKS = """\
+procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 2  0      0 712336  58136 316032    0    0    16    47   37   95  7  5 88  0  0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        (UNAME.format("db7") + "\n" + TASKS, ["db7"]),
+        (UNAME.format("db7") + TASKS + UNAME.format("db8") + TASKS, ["db7", "db8"]),
+        ("Linux 5.14.0 (db7) \t11/20/26 \t_x86_64_\t(2 CPU)\n" + UNAME.format("db7.a.org") + TASKS, ["db7"]),
+        ("Linux db7 5.14 is what we run\n" + TASKS, [""]),
+        (UNAME.format("db7")[:40] + "\n" + TASKS, [""]),
+    ],
+    ids=["its", "two", "short", "prose", "cut"],
+)
+def test_uname_names_the_host_of_what_stands_below_it(text, hosts):
+    table = iodiag.read(io.BytesIO(text.encode()), name="c.txt").tables["cpu"]
+    assert list(dict.fromkeys(table["host"].astype(str))) == hosts

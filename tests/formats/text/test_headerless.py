@@ -80,6 +80,8 @@ def test_the_cut_head_of_a_log_is_read_by_the_table_below():
     read = reading(f"{rows}\n{header}{rows}")
     assert read.disk["line"].tolist() == [1, 2, 5, 6]
     assert read.disk["report"].tolist() == [0, 0, 1, 1]
+    assert "the header of line 4 fits them" in read.remarks
+    assert "alone fits" in reading(X3 * 3).remarks
     other = reading(f"{rows.replace('sd', 'x')}\n{header}{rows}")
     assert other.disk["line"].tolist() == [5, 6]
 

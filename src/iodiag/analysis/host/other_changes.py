@@ -238,6 +238,7 @@ def _processes(view: View, grid: Table) -> Iterator[_Part]:
         if (places := _nearest(_dated(totals, grid), grid)) is None:
             continue
         at = np.searchsorted(totals["report"], rows["report"])
+        rows = rows[~rows["pid"].is_missing()]  # what threads do their processes do
         codes, names = numbered(rows["process"])
         for quantity in (one for one in _OF_PROCESSES if rows.has(one)):
             sums = np.zeros((len(names), len(totals)))

@@ -47,6 +47,22 @@ def writer(view: View, rows: Table) -> Fact | None:
 MOST_WRITTEN = 0.9
 """Share of what all processes write from which one alone does."""
 
+
+def fills_cache(view: View) -> Fact | None:
+    """iotop's sums where processes write several times what the disks take meanwhile; None where they do not.
+
+    The rest fills the page cache: it makes who writes wait once the cache holds as much as it may.
+    """
+    for fact in view.facts_of("iotop"):
+        asked, taken = (fact.number(f"{whose}_write_kb_per_s") for whose in ("asked", "disks"))
+        if asked >= max(FLOOD * taken, _LEAST_KB):
+            return fact
+    return None
+
+
+FLOOD = 2.0
+"""Times what the disks take that processes write, from which it is no matter of edges (judgement)."""
+
 _FLUSHER = re.compile(r"\[?(?:kworker/|flush-\d|pdflush\b|kswapd\d|bdflush\b|kupdated?\b)")
 _OF_KERNEL = re.compile(
     r"\[|jbd2/|kjournald\b|xfsaild\b|md\d+_(?:raid|resync|reshape|cluster)|dmcrypt_|loop\d+\b|btrfs-[a-z]|txg_"

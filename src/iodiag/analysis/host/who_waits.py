@@ -93,6 +93,12 @@ def is_waited_for(view: View, rows: Table) -> Mask:
     return is_waited
 
 
+def of_first_row(view: View, counted: Table, rated: Table) -> str:
+    """Why tasks are counted in a row more than rates are, as the end of a clause: the first of vmstat."""
+    is_more = len(counted) == len(rated) + 1 and len(view.since_boot.get("paging", ()))
+    return " (of the first row only the rates are averages since boot)" if is_more else ""
+
+
 def episode(view: View) -> Table | None:
     """The samples in which CPUs wait for I/O for long where they do not on average; None without any."""
     cpu = view.cpu_samples

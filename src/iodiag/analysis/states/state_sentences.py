@@ -180,7 +180,9 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     text = often + ("{rate} " + what + "/s" if not math.isnan(state.rate) else what)
     if not math.isnan(state.size_kb):
         text += " of {size:.1f} kB"
-    text += in_flight
+    elif "is_wrapped" in state.rows and np.equal(state.rows["is_wrapped"], True).any():
+        text += ", size unknown as the counter of bytes ran backwards"
+    text += (f", {state.kind} by bytes" if _counts_both(state) else "") + in_flight
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
         if (await_ms := replaced_ms(state.rows)) >= 0:

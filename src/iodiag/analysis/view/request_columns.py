@@ -411,13 +411,22 @@ def _use(disk: Table) -> Columns:
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     is_same = np.abs(little - wait) <= half + rounding_little * little
     use_little = (is_coarse & (is_same | (wait <= half))) | np.isnan(wait)
-    return {
+    # busy beyond all of the time is skew of timers where some are in flight, else no measurement
+    is_void = (util - half / 100 > _SKEW) & (np.fmax(depth, by_wait) < _NONE_IN_FLIGHT)
+    util = np.where(is_void, np.nan, util)
+    printed = {"util_pct": np.where(is_void, np.nan, disk.floats("util_pct"))} if "util_pct" in disk else {}
+    return printed | {
         "util": util,
+        "void_util_pct": np.where(is_void, disk.floats("util_pct"), np.nan),
         "depth": held,
         "is_util_trusted": util - half / 100 <= held + half,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
+
+
+_SKEW, _NONE_IN_FLIGHT = 1.02, 0.5
+"""Busy share of sound devices at the most, and requests in flight of one that is busy half of the time."""
 
 
 def _recounted(disk: Table) -> Table:

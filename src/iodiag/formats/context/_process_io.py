@@ -15,12 +15,14 @@ from iodiag.formats.context._common import Values, fact
 from iodiag.formats.front_columns import columns_of, front_columns
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact, SampleTable
-from iodiag.table.table import Table
+from iodiag.model.columns import find
+from iodiag.table.table import Column, Table, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
 _TOP = 5
 _LONGEST_NAME = 15
+_WORDS = ("pid", "tid", "process", "user", "policy")
 
 
 @dataclass
@@ -78,37 +80,74 @@ class Row(NamedTuple):
     numbers: dict[str, float]
 
 
+def table_of(rows: Sequence[Row]) -> Table:
+    """Rows as a table."""
+    data: dict[str, Column] = {
+        "line": np.array([row.line for row in rows], dtype=np.int64),
+        "sample": np.array([row.sample for row in rows], dtype=np.int64),
+        "pid": Texts.of(row.pid for row in rows),
+        "process": Texts.of(row.process for row in rows),
+    }
+    return Table.of_columns(data | columns_of([row.numbers for row in rows]), len(rows))
+
+
 def process_table(
-    rows: list[Row], ends: Sequence[tuple[int, float]], source: str, unsummed: Collection[int] = ()
+    rows: Table, ends: Sequence[tuple[int, float]], source: str, unsummed: Collection[int] = ()
 ) -> Iterator[SampleTable]:
     """The samples of processes as a table; none where they have no clock.
 
     Each has a row of the sums over all processes (pid `all`), where none of them did anything, too, but not
-    the `unsummed`, of which not all is known.
+    the `unsummed`, of which not all is known. What threads do, rows without a pid, their processes do, too.
     `ends` are the lines where the samples begin, and when each ends: in seconds since 1970, or of a day whose
     date the tool does not print.
     """
     clocks = np.array([end for _, end in ends], dtype=np.float64)
-    if not rows or np.isnan(clocks).any():
+    if not len(rows) or np.isnan(clocks).any():
         return
     is_dated = bool((clocks >= 2 * _clock.DAY_S).all())
     clocks = clocks if is_dated else _clock.unroll_midnight(clocks)
-    names = dict.fromkeys(name for row in rows for name in row.numbers)
-    sums = [dict.fromkeys(names, 0.0) for _ in ends]
-    for row in rows:
-        for name, value in row.numbers.items():
-            sums[row.sample][name] += value
-    rows += [Row(line, at, "all", "", sums[at]) for at, (line, _) in enumerate(ends) if at not in unsummed]
-    of_sample = np.array([row.sample for row in rows], dtype=np.int64)
-    shown = clocks[of_sample]
-    times = Times.of(shown if is_dated else np.full(len(rows), np.nan), is_moment=is_dated)
-    lengths = np.diff(clocks, prepend=np.nan)[of_sample]
-    data = front_columns(source, [row.line for row in rows], "", times, lengths, report=of_sample)
-    data["pid"] = Texts.of(row.pid for row in rows)
-    data["process"] = Texts.of(row.process for row in rows)
+    everything = stacked_all_columns([rows, _sums(rows, ends, unsummed)])
+    sample = everything["sample"]
+    shown = clocks[sample]
+    times = Times.of(shown if is_dated else np.full(len(shown), np.nan), is_moment=is_dated)
+    lengths = np.diff(clocks, prepend=np.nan)[sample]
+    data = front_columns(source, everything["line"], "", times, lengths, report=sample)
+    data |= _known_of(everything)
     data["clock_s"] = np.where(is_dated, np.nan, shown)
-    data |= columns_of([row.numbers for row in rows])
-    yield SampleTable("process", Table.of_columns(data, len(rows)))
+    yield SampleTable("process", Table.of_columns(data, len(everything)))
+
+
+def averages_table(rows: Table, source: str) -> Iterator[SampleTable]:
+    """The averages that a tool prints of each process."""
+    if len(rows):
+        times = Times.of(np.full(len(rows), np.nan), is_moment=False)
+        data = front_columns(source, rows["line"], "", times) | _known_of(rows)
+        yield SampleTable("process", Table.of_columns(data, len(rows)), is_average=True)
+
+
+def _known_of(rows: Table) -> dict[str, Column]:
+    """The columns of words, and those of numbers of which any is known."""
+    return {
+        name: rows[name] for name in rows.names if name in _WORDS or (_is_number(name) and rows.has(name))
+    }
+
+
+def _is_number(name: str) -> bool:
+    return find("process", name) is not None
+
+
+def _sums(rows: Table, ends: Sequence[tuple[int, float]], unsummed: Collection[int]) -> Table:
+    """A row of what all processes did together in each sample; sizes and the like do not add up."""
+    own = rows[~rows["pid"].is_missing()]
+    at = np.array([place for place in range(len(ends)) if place not in unsummed], dtype=np.int64)
+    data: dict[str, Column] = {
+        name: np.bincount(own["sample"], np.nan_to_num(own.floats(name)), len(ends))[at]
+        for name in own.names
+        if _is_number(name) and name.endswith(("_per_s", "_pct")) and name != "memory_pct"
+    }
+    data |= {"line": np.array([line for line, _ in ends], dtype=np.int64)[at], "sample": at}
+    data |= {"pid": Texts.same("all", len(at)), "process": Texts.same("", len(at))}
+    return Table.of_columns(data, len(at))
 
 
 def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:

@@ -18,7 +18,15 @@ from dataclasses import dataclass, field
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.context._common import Values, fact, solid
-from iodiag.formats.context._process_io import Measure, Process, Row, facts_of, process_table, program
+from iodiag.formats.context._process_io import (
+    Measure,
+    Process,
+    Row,
+    facts_of,
+    process_table,
+    program,
+    table_of,
+)
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.units import HUMAN_BYTES
@@ -126,7 +134,7 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
     # under -a processes have totals, and the disks rates of the last interval
     if listing.disks and listing.totals and listing.is_rate:
         facts.append(_of_disks(listing, measure, source))
-    tables = process_table(listing.rows, listing.ends, source) if listing.is_rate else ()
+    tables = process_table(table_of(listing.rows), listing.ends, source) if listing.is_rate else ()
     return ContextBlock(
         used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout="iotop -b"
     )

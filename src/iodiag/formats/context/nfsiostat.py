@@ -174,10 +174,16 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
         used = at if text.strip() else used
     unread += [row.line.number for row in rows[:-1] if not row.numbers]  # lines of mounts alone
     rows = [row for row in rows if row.numbers]
+    unread += _nobodys(rows)
     if not rows:
         return None
     table = SampleTable("nfs_mounts", _table(rows, source))
     return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
+
+
+def _nobodys(rows: Sequence[_Row]) -> list[int]:
+    """The lines of numbers whose mount was lost: beside it, others have theirs."""
+    return [row.line.number for row in rows if not row.export and any(other.export for other in rows)]
 
 
 def _goes_on(lines: Sequence[Line], at: int) -> bool:

@@ -107,11 +107,12 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
             remark = f"rows without a header, read under that of line {numbers[lent]}, which goes on from "
             yield ParseNote(found.name, line, remark + "the last of them")
         elif block.header == block.first:
-            yield ParseNote(
-                found.name,
-                line,
-                f"rows without a header above, read as {rows.layout.name}, which alone fits them",
-            )
+            others = (found.blocks[number] for number in np.unique(rows.block).tolist())
+            below = next((other for other in others if other.header != other.first), None)
+            how = f"as {rows.layout.name}, which alone fits them"
+            if below is not None:
+                how = f"as {rows.layout.name}: the header of line {numbers[below.header]} fits them"
+            yield ParseNote(found.name, line, f"rows without a header above, read {how}")
         scaling = rows.layout.scaling
         if scaling is not None and _seems_scaled(found, rows, scaling):
             yield ParseNote(found.name, line, scaling.remark)

@@ -177,8 +177,8 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     )
     serves = any(not _is_stuck_too(one, worst) and _serves(one, worst) for one in view.devices)
     least_s = float(weighted.seconds_or_one(worst.rows).sum())
-    # counters leak one by one, and on a host that stands still nothing is served
-    is_queue = worst.release is None and serves and worst.rows.floats("depth").min() >= LEAST_CROWD
+    # on a host that stands still nothing is served, and a layer may wait in line
+    is_queue = worst.release is None and serves and _is_crowded(worst) and not _is_layer(view, series)
     sure = "high" if is_proven else _confidence(series, worst, len(waiters) + is_queue)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_held = answers(series) or (_holds(worst) and bool(waiters))
@@ -320,7 +320,7 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
         )
         text += "at once"
         yield cite(stall.rows, text, {"others": names})
-    for other in view.devices:
+    for other in view.devices if _is_crowded(stall) else ():
         if (own := _kept(other, stall)) is not None:
             values: Values = {"other": other.name, "kept": float(own.floats("depth")[0])}
             text = "{other} has {kept:.0f} in flight throughout as well, which it does not complete"
@@ -456,6 +456,11 @@ def _is_stuck_too(other: DeviceSeries, stall: Stall) -> bool:
     samples = other.samples
     same = same_reports(samples, stall.rows)
     return bool(same.any() and stalled(samples)[same].all())
+
+
+def _is_crowded(stall: Stall) -> bool:
+    """Whether it holds more throughout than counters that leak one by one add up to."""
+    return bool(stall.rows.floats("depth").min() >= LEAST_CROWD)
 
 
 def _serves(other: DeviceSeries, stall: Stall) -> bool:

@@ -1,19 +1,19 @@
 """Memory is short, and pages go back and forth between it and the swap device.
 
-What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
-writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of 50 MB/s
-and more into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of
-swapping the traffic of a device tells that lsblk or /proc/swaps names as swap; where nothing does, one that
-moves exactly one page at a time both ways, of which the disk below merges writes alone, is possibly swap.
-Large amounts are believed from one sample, small ones from three on; fewer samples, and amounts below 1
-MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or
-a task is blocked, or it is a third and most of the CPUs' time is iowait. Both ways means that a fifth of
-what is swapped comes back; pages that only leave are no shortage where more memory is free or cache than
-lies in swap, and pages that only come back are one where they are nearly all that is paged, tasks wait, and
-there is no such room. Pages that come back all the time are a note where swap holds twice what is free or
-cache; so are pages that leave while more memory than they take is free throughout, which is no shortage.
-Pages that leave at 0.8 MB/s and more without such room are missed where what is read falls by half meanwhile,
-while more tasks wait and the CPUs are idle for longer.
+What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and writes,
+at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of 50 MB/s and more
+into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of swapping the
+traffic of a device tells that lsblk or /proc/swaps names as swap; where nothing does, one that moves exactly
+one page at a time both ways, of which the disk below merges writes alone, is possibly swap. Large amounts are
+believed from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait
+for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it
+is a third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back;
+pages that only leave are no shortage where more memory is free or cache than lies in swap, and pages that
+only come back are one where they are nearly all that is paged, tasks wait, and there is no such room. Pages
+that come back all the time are a note where swap holds twice what is free or cache; so are pages that leave
+while more memory than they take is free throughout, which is no shortage, and swap that fills with pages
+which stay in memory, while hardly any is written. Pages that leave at 0.8 MB/s and more without such room are
+missed where what is read falls by half meanwhile, while more tasks wait and the CPUs are idle for longer.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
 critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
@@ -44,6 +44,7 @@ from iodiag.analysis.host.swapping import (
     room_kb,
     swap_devices,
     swap_used_kb,
+    swap_used_pct,
     swapped,
 )
 from iodiag.analysis.host.who_waits import blocked, rows_at
@@ -59,6 +60,7 @@ from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 
 HALF = 0.5
+_NEARLY_FULL = 90.0
 FEW = 3
 """Samples up to which a small amount may be chance."""
 
@@ -82,6 +84,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             return
     yield (
         _overcommitted(view, frame, limits)
+        or _of_places(view, frame)
         or _unprompted(view, frame, limits)
         or _missed(view, frame, limits)
         or _quiet(view, frame, len(rows), limits)
@@ -220,6 +223,40 @@ def _missed(view: View, frame: Table, limits: Limits) -> Finding | None:
     )
 
 
+def _of_places(view: View, frame: Table) -> Finding | None:
+    """That swap fills while hardly anything goes out: with pages that are in memory too (swap cache)."""
+    swap = view.samples("swap")
+    if swap is None or {"swap", "swapping"} & view.average_only or len(swap) < FEW:
+        return None
+    used, cached = swap.floats("used_kb"), swap.floats("cached_kb")
+    at, total = int(np.argmax(np.nan_to_num(used))), used + swap.floats("free_kb")
+    taken, kept = float(used[at] - used[0]), float(cached[at] - cached[0])
+    went = float(np.nansum(frame.floats("out_kb") * weighted.seconds_or_one(frame)))
+    if not (taken >= _MANY_PLACES * total[at] and kept >= 0.8 * taken and went < taken / 10):
+        return None
+    values: Values = {"before": float(used[0]) / KB_PER_GB, "after": float(used[at]) / KB_PER_GB}
+    values |= {"kept": float(cached[at]) / KB_PER_GB, "share": 100 * float(used[at] / total[at])}
+    values["out"] = weighted.mean(frame, "out_kb")
+    text = (
+        "swap in use grows from {before:.1f} to {after:.1f} GB ({share:.0f} %), of which {kept:.1f} GB are "
+    )
+    text += "in memory as well (swap cache), while {out:.0f} kB/s go out"
+    return _noted(
+        "Swap fills with pages that are still in memory",
+        say(
+            f"{text[0].upper()}{text[1:]}: places are taken without I/O, and with none left no page can go.",
+            values,
+        ),
+        cite(swap, text, values, worst="used_kb"),
+        swap,
+        ("See whose pages they are (smem -s swap, tmpfs, shared memory), and add swap where none is left.",),
+    )
+
+
+_MANY_PLACES = 0.2
+"""Of all swap, a share that it fills by where it is no drift."""
+
+
 def _noted(
     title: str,
     summary: str,
@@ -252,7 +289,11 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
         return RULE.undetermined(f"{text}; vmstat 1 over a longer time would show it")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
-        return RULE.clear("next to nothing is swapped")
+        used = float(np.nanmax(swap_used_pct(view, frame), initial=0.0))
+        text = "next to nothing is swapped" + ", though {used:.0f} % of swap is in use" * (
+            used >= _NEARLY_FULL
+        )
+        return RULE.clear(say(text, {"used": used}))
     if swapped_out > 10 * swapped_in:
         return _put_away(view, frame, limits)
     if swapped_in > 10 * swapped_out:

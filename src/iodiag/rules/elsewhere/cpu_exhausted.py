@@ -5,12 +5,13 @@ enough to tell, three make it sure; fewer than one sample in ten are a note. Whe
 mean, it has to be so in half of the samples, of the text or of a run of several in it. With time left, half
 of it spent in the kernel in most samples is a note if more tasks want to run than there are CPUs, or, of
 three samples, than one CPU serves; so is a stretch of three samples of fewer, with more than eight tasks
-where CPUs are not counted. One CPU that spends 90 % of its time in interrupts, in half of the samples, is
-told, however idle the others, and is a note if it is 95 % busy with anything; so are soft interrupts that
-take 30 % of all CPUs in half of the samples while nothing waits for I/O. Where the CPUs' time is not shown:
-a load average of two and more for each CPU, as many tasks that want to run in three samples, and none in
-five and more that is blocked on I/O. It is critical
-where a task waits a second and longer for its turn, by those that want to run and the switches between them.
+where CPUs are not counted, or in which programs do a fifth of that at most and nobody waits for I/O; a third
+of the CPUs' time is enough there if next to nothing is moved. One CPU that spends 90 % of its time in
+interrupts, in half of the samples, is told, however idle the others, and is a note if it is 95 % busy with
+anything; so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing waits for
+I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU, as many tasks that want
+to run in three samples, and none in five and more that is blocked on I/O. It is critical where a task waits a
+second and longer for its turn, by those that want to run and the switches between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -33,6 +34,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu, tasks_beyond_cpus, who_uses_a_cpu
+from iodiag.analysis.host.paging import STILL_KB
+from iodiag.analysis.host.swapping import beside
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
@@ -41,7 +44,7 @@ from iodiag.analysis.measure.windows import longest, seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Mask, Table, stacked
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -330,8 +333,35 @@ def _in_kernel(view: View, cpu: Table, limits: Limits) -> Table:
         is_told = len(rows) >= limits.samples
     else:
         is_told = view.cpus is not None or len(rows) >= limits.samples
-    is_told = is_told and _tasks(view, rows) > least and not view.has_only_cpu_averages
-    return rows if is_told and not weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait else rows[:0]
+    if weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait or view.has_only_cpu_averages:
+        return rows[:0]
+    return rows if is_told and _tasks(view, rows) > least else _in_kernel_alone(view, cpu, limits)
+
+
+def _in_kernel_alone(view: View, cpu: Table, limits: Limits) -> Table:
+    """The longest stretch in which the kernel works, and neither for programs nor for I/O.
+
+    Where a host's reads and writes are not shown, it has to be most of the CPUs' time.
+    """
+    system, user = cpu.floats("system_pct"), cpu.floats("user_pct")
+    kb = _moved_kb(view, cpu)
+    least = np.where(np.isnan(kb), limits.system, limits.alone)
+    is_alone = (system >= least) & (system >= _ALONE * user) & ~(cpu.floats("iowait_pct") > CALM_PCT)
+    is_alone &= ~(kb >= STILL_KB) & ~(beside(view, "queue", "blocked", cpu) >= 1)
+    # one CPU that has no time left is no more than that
+    is_told = not (view.devices or "paging" in view.average_only or _one_full(view, cpu, limits))
+    rows = longest(cpu, is_alone, gap=0) if is_told else None
+    return cpu[:0] if rows is None or len(rows) < limits.samples else rows
+
+
+def _moved_kb(view: View, rows: Table) -> Floats:
+    """What the host reads and writes in some samples, in kB/s; NaN where that is not shown."""
+    ways = (beside(view, "paging", f"pgpg{way}_kb_per_s", rows) for way in ("in", "out"))
+    return np.asarray(np.sum([*ways], axis=0))
+
+
+_ALONE = 5.0
+"""Times what programs take that the kernel does where it does not work for these (judgement)."""
 
 
 _CROWD_TASKS = 8
@@ -348,6 +378,7 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
     values = _shares(rows) | {"count": len(rows), "samples": len(cpu)}
     text = _system(values) + ", user {user:.0f} %, idle {idle:.0f} %"
     text += "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
+    text += ", next to nothing is read or written" * bool((_moved_kb(view, rows) < STILL_KB).all())
     is_crowd = view.cpus is not None and _tasks(view, rows) >= 2 * view.cpus
     return RULE.finding(
         severity="warning" if is_crowd and float(values["idle"]) <= limits.little else "notice",
@@ -483,6 +514,7 @@ RULE = Rule(
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "system": Threshold(50, "%", "system time that is most of the work", "judgement: half of all time"),
+        "alone": Threshold(30, "%", "of the kernel alone, while nothing is moved", "judgement: a third"),
         "soft": Threshold(30, "%", "soft interrupts of all CPUs", "judgement: a third of all that is done"),
         "full": Threshold(95, "%", "of one CPU that is all of it", "the usual alarm"),
         "interrupts": Threshold(90, "%", "of one CPU in interrupts", "hardly any is left for programs"),

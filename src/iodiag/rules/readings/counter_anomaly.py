@@ -158,6 +158,13 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
         for reason, rows in by_text(dropped, "anomaly"):
             values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
+    if samples.has("void_util_pct"):
+        void = samples[np.isfinite(samples.floats("void_util_pct"))]
+        values = {"device": series.name, "most": float(void.floats("void_util_pct").max())}
+        by_wait = void.floats("ios_per_s") * void.floats("latency_ms") / 1000
+        values["held"] = float(np.nanmax([void.floats("depth"), by_wait]))
+        text = "{device}: %util is {most} % with at most {held} requests in flight: it is left out"
+        yield cite(void, text, values, worst="util_pct")
     least = samples.floats("util_pct") - weighted.half_digit(samples)
     if (least > limits.most_util).any():
         over = samples[least > 100]

@@ -32,6 +32,7 @@ _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
 _NO_DECIMALS, _DECIMALS, _MOST_DECIMALS = -1, 2, 9
 _LEAST_FRACTION = 1e-6
+_BASE = 10  # of numbers: so many digits there are
 _OF_EACH_ROW = (
     "lines",
     "block",
@@ -96,7 +97,10 @@ class RowStore:
         self._is_rate = np.array([is_fraction(column) for column in layout.columns], dtype=np.bool_)
         self._is_whole = np.array([column.is_whole for column in layout.columns], dtype=np.bool_)
         self._is_scaled = bool((self._factors != 1.0).any())
-        self._has_labels = any(column.is_label for column in layout.columns)
+        self._is_label = np.array([column.is_label for column in layout.columns], dtype=np.bool_)
+        self._has_labels = bool(self._is_label.any())
+        # a label in front of the rows may be several words, too
+        self._ends_in_name = layout.has_spaced_key and layout.key_at == "last" and not first.is_label
         # where nothing will be written, one value stands for a column: touching memory takes its time
         self._numbers = np.zeros((len(layout.columns), size))
         self._key = np.full(size, _NO_NAME)
@@ -115,7 +119,11 @@ class RowStore:
         self._is_odd, self._is_mixed, self._is_row, self._is_average = np.zeros((4, size), dtype=np.bool_)
         self._decimals: list[tuple[Ints | slice, npt.NDArray[np.int8]]] = []
         self._has_suffix = False
-        self._labels: dict[str, Objects] = {}
+        labels = {n: column.column for n, column in enumerate(layout.columns) if column.is_label}
+        self._label_at = {n: name for n, name in labels.items() if name}
+        self._labels: dict[str, Objects] = {
+            name: np.full(size, None, dtype=np.object_) for name in self._label_at.values()
+        }
 
     @property
     def has_name_above(self) -> bool:
@@ -134,17 +142,25 @@ class RowStore:
         Stretches may be taken in any order, and side by side.
         """
         layout = self.first.layout
-        if self._has_labels:
+        if self._has_labels and not self._ends_in_name:
             return
         size, has_key = len(layout.columns), layout.key is not None
         ahead = self._ahead
         width = ahead + has_key + size + (2 if layout.clock == "tail" else 0)
+        if self._ends_in_name:
+            # where the end is open, a label of several words would make a row of an average
+            begun = tokens.starts[tokens.begins(self.lines[places])]
+            places = places[text.bytes[begun] - np.uint8(ord("0")) < _BASE]
         places, begins = self._whole(tokens, places, width)
         if not len(places):
             return
         at = tokens.begins(begins)
         begin = ahead + (has_key and layout.key_at == "first")
-        printed = tokens.printed((at + begin)[:, None] + np.arange(size))
+        cells = (at + begin)[:, None] + np.arange(size)
+        # in the place of a word the row's first number is looked at, and kept nowhere
+        first = self._is_label.argmin()
+        looked_at = np.where(self._is_label, cells[:, [first]], cells) if self._has_labels else cells
+        printed = tokens.printed(looked_at)
         seconds = epoch = None
         is_timed: Bools = np.ones(len(at), dtype=np.bool_)
         if ahead:
@@ -162,10 +178,19 @@ class RowStore:
         if has_key:
             is_first = layout.key_at == "first"
             key_at = (at + (begin - 1 if is_first else width - 1))[is_good]
-            self._key_start[here], self._key_end[here] = tokens.starts[key_at], tokens.ends[key_at]
+            last = (at + tokens.counts(begins) - 1)[is_good] if self._ends_in_name else key_at
+            self._key_start[here], self._key_end[here] = tokens.starts[key_at], tokens.ends[last]
             if self._has_gaps:
                 before = text.starts[begins[is_good]] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
                 self._gap[here] = tokens.starts[key_at] - before
+        self._take_words(text, tokens, cells[is_good], here)
+
+    def _take_words(self, text: Text, tokens: Tokens, cells: Ints, here: Ints | slice) -> None:
+        """Put the words of rows, whose tokens `cells` are, in their places."""
+        for number, name in self._label_at.items():
+            own = cells[:, number]
+            codes, words = words_at(text, tokens.starts[own], tokens.ends[own])
+            self._labels[name][here] = np.array([*words, ""], dtype=np.object_)[codes]
 
     def take_aligned(self, text: Text, bounds: Sequence[int]) -> Ints:
         """Take rows that stand in columns, and the places of the lines that may be other rows.
@@ -322,7 +347,7 @@ class RowStore:
         """
         layout, lines = self.first.layout, self.lines[places]
         counts = tokens.counts(lines)
-        fits, begins = counts == width, lines
+        fits, begins = (counts >= width if self._ends_in_name else counts == width), lines
         if self.has_name_above and not fits.all():
             above = np.maximum(lines - 1, 0)
             has_above = lines > self._begins[self.block[places]]
@@ -472,8 +497,7 @@ class RowStore:
         words = [column.column for column in self.first.layout.columns if column.is_label]
         for number, name in enumerate(words):
             if name:
-                cells = self._labels[name] = np.full(len(self.lines), None, dtype=np.object_)
-                cells[here] = [other.row.labels[number] for other in others]
+                self._labels[name][here] = [other.row.labels[number] for other in others]
 
     def rows(self) -> Rows:
         """All rows, in the order of the text."""

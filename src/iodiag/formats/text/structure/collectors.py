@@ -19,6 +19,7 @@ _OSWATCHER = re.compile(
 )
 _EXAWATCHER = re.compile(r"#\s*Collection Module:\s*\w{2,30}ExaWatcher\s*")
 _PT_SUMMARY = re.compile(r"\s{4}Hostname \| (?P<host>[\w.-]{1,253})\s*")
+_UNAME = re.compile(r"\s*Linux (?P<host>[\w.-]{1,253}) \d\.\d\S{0,80} #\d.{1,200}\sGNU/Linux\s*")
 _NAME = re.compile(
     r"(?:.*[/:])?(?:(?P<osw>[\w.-]{1,253}?)_[a-z]{2,20}_(?:\d\d\.){3}\d{4}"
     r"|(?:\d{4}(?:_\d\d){5})_\w{2,30}ExaWatcher_(?P<exa>[\w.-]{1,253}?))\.dat(?:\..{1,5})?"
@@ -57,6 +58,17 @@ def collector_of(line: str, name: str) -> Collector | None:
             {"vmstat": 1.0, "iostat": 1.0 if match["is_black_box"] else 3.0, "top": 1.0},
         )
     return None
+
+
+def named_by_uname(line: str, known: str) -> Collector | None:
+    """The host that a line of `uname -a` names, as supportconfig's texts have it; None where it is `known`.
+
+    A collector may know it by its short name.
+    """
+    match = _UNAME.fullmatch(line) if len(line) <= 400 else None
+    if match is None or match["host"].split(".")[0] == known.split(".")[0]:
+        return None
+    return Collector(match["host"], {})
 
 
 def run_as(name: str) -> str:

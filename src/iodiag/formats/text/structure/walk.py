@@ -22,7 +22,7 @@ from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Banner
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
-from iodiag.formats.text.structure.collectors import began, collector_of, run_as
+from iodiag.formats.text.structure.collectors import began, collector_of, named_by_uname, run_as
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
@@ -42,6 +42,7 @@ from iodiag.formats.text.structure.open_table import (
 from iodiag.formats.text.structure.phases import host_heading
 from iodiag.formats.text.structure.repeats import Repeats
 from iodiag.formats.types import Line, Lines
+from iodiag.table.table import Ints
 
 _LONGEST_DECORATION = 300
 _MOST_AT_ONCE = 1024
@@ -147,7 +148,7 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         if parsed := _clock.parse_date(banner.date):
             found.clocks.append(parsed)
         return True
-    if collector := collector_of(line, found.name):
+    if collector := collector_of(line, found.name) or named_by_uname(line, found.origins[-1].host):
         _begin(found, state, index, Origin(0, 0, collector=collector))
         found.classes[index] = CLASS["banner"]
         return True
@@ -307,6 +308,11 @@ class Window(Lines):
         indices = self._indices[first:last]
         self.looked[0] += len(indices)
         return self._text.joined(indices.start, indices.stop) + "\n" if indices else ""
+
+    def numbers(self, first: int, last: int) -> Ints:
+        """The numbers of these lines."""
+        indices = self._indices[first:last]
+        return self._text.numbers[indices.start : indices.stop]
 
     @overload
     def __getitem__(self, at: int) -> Line: ...

@@ -6,10 +6,10 @@ flush columns, the same occupancy is what Little's law leaves over on kernels fr
 kernel is unknown, and nothing on older ones; beside writes larger than 16 kB it may as well be discards, and
 both are named. Counted flushes are believed from one sample on; that none is
 counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
-Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits
-or other synchronous writes, from one sample on. A process list full of COMMIT, settings that make each
-commit durable, and runnable tasks that come in crowds are further witnesses; without any device they carry
-the finding alone, which then names the disk that takes nearly all writes.
+Small writes one at a time that keep a device busy for half of the time, each of them slow, are told as
+commits or other synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of
+COMMIT, settings that make each commit durable, and runnable tasks that come in crowds are further witnesses;
+without any device they carry the finding alone, which then names the disk that takes nearly all writes.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
@@ -97,8 +97,9 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     room += (_CARRIED + _FLAT * judgement.is_at_ceiling) * bool(carrier) + "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
+    has_time = is_signature and judgement.chains[0].util < limits.full_util / 100
     return RULE.finding(
-        severity="notice" if judgement.confidence == "low" else "warning",
+        severity="notice" if judgement.confidence == "low" or has_time else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.places),
         **(time_fields(rows) if rows is not None else {}),

@@ -78,6 +78,7 @@ THRESHOLDS = {
     ),
     "few": Threshold(3, "samples", "samples whose equal rates are no chance", "as volume-cap has it"),
     "flat": Threshold(3, "%", "variation of the rate at a ceiling", "counts of a second: 2 % at 3,000/s"),
+    "used_util": Threshold(50, "%", "util from which slow writes one at a time are told", "judgement: half"),
     "full_util": Threshold(80, "%", "util of a device hardly left idle", "one at a time: as in flight"),
     "serial": Threshold(0.8, "requests", "least in flight of one at a time", "U ≤ N for exact counters"),
     "slow_write": Threshold(
@@ -132,11 +133,11 @@ class Chain:
         return weighted.mean(rows.with_columns(occupancy=rows.floats("depth") - held), "occupancy")
 
     def bounds_work(self, limits: Limits) -> bool:
-        """Whether it is full with slow writes that come one after the other: somebody waits for each."""
+        """Whether it is busy with slow writes that come one after the other: somebody waits for each."""
         return bool(
             self.is_signature
-            and self.util >= limits.full_util / 100
-            and limits.serial <= self.occupancy <= 1 / limits.serial
+            and self.util >= limits.used_util / 100
+            and limits.serial <= self.occupancy / min(self.util, 1.0) <= 1 / limits.serial
             and limits.serial <= self.at_once <= 1 / limits.serial
             and self.write_await_ms >= limits.slow_write + self.write_kb / TRANSFER_KB_PER_MS
             and not has_parity(self.series)

@@ -47,7 +47,7 @@ from typing import Any
 
 import numpy as np
 
-from iodiag.analysis.host.process_of_device import longest_wait, writer
+from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
 from iodiag.analysis.host.who_waits import (
     is_waited_for,
 )
@@ -248,7 +248,12 @@ def _of_writes(
     if severity == "notice" and load.level.size_kb >= limits.merged:
         text = "; it is a stream of {stream_mb:.0f} MB/s"
         values["stream_mb"] = load.level.rate * load.level.size_kb / KB_PER_MB
-    process = writer(view, rows)
+    process, flood = writer(view, rows), fills_cache(view)
+    if process is None and flood is not None:
+        names = ("asked", "disks")
+        values |= {name: flood.number(f"{name}_write_kb_per_s") / KB_PER_MB for name in names}
+        text += "; programs write {asked:.0f} MB/s and the disks take {disks:.0f} MB/s: the page cache fills"
+        return text, values, (cite_fact(flood),)
     if process is None:
         return text, values, ()
     values |= {"process": process.word("process"), "given": process.number("write_kb_per_s") / KB_PER_MB}

@@ -9,6 +9,7 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import relatives
 from iodiag.analysis.host.process_of_device import longest_wait_s
 from iodiag.analysis.host.who_waits import (
+    CROWD_TASKS,
     NOBODY,
     blocked,
     do_several_wait,
@@ -115,11 +116,15 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
 
 
 def _is_waited_for_alone(view: View, series: DeviceSeries, rows: Table) -> bool:
-    """Whether several tasks wait for I/O, and no device but those of its stack is busy, to be waited for."""
-    own = relatives(view, series.name)
+    """Whether several tasks wait for I/O, and no device but those of its stack is busy, to be waited for.
+
+    Of those that are counted, a flusher and a journal are two.
+    """
+    own, counted = relatives(view, series.name), blocked(view, rows)
     others = (one for one in view.devices if one.name not in own)
     is_other = is_any_busy(others, rows, 100 * FEW_BUSY, 1.0)
-    return do_several_wait(view, rows) and not is_other
+    is_crowd = counted[1] >= CROWD_TASKS if counted is not None else do_several_wait(view, rows)
+    return is_crowd and not is_other
 
 
 FEW_BUSY = 0.2

@@ -27,6 +27,7 @@ from iodiag.analysis.host.paging import (
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.who_waits import (
     by_device,
+    of_first_row,
     rows_at,
 )
 from iodiag.analysis.load.plateaus import likeness, of_rate
@@ -349,6 +350,7 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
     if paging is None:
         return "", {}
     text, values = moved(view, paging)
+    text += of_first_row(view, rows, paging) if "{shown}" in text else ""
     text += takes_no_more(values, rows.floats("waiting"))
     samples = view.samples("paging")
     samples = paging if samples is None else samples
@@ -358,15 +360,33 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
     if len(paging) >= SEVERAL_BURSTS and float(values["written"]) >= least:
         values["between"] = between
         is_high = samples.floats("pgpgout_kb_per_s") * BURST >= float(values["written"])
-        stretches = int(is_high[0]) + int((np.diff(is_high.astype(int)) > 0).sum())
+        times = int(is_high[0]) + int((np.diff(is_high.astype(int)) > 0).sum())
+        each_kb = (
+            float(np.nansum(paging.floats("pgpgout_kb_per_s") * weighted.seconds_or_one(paging))) / times
+        )
+        is_repeated = times > 1 and not _is_cache_still(view, samples, each_kb)
         text += ", in the other samples {between:kb}: "
-        if stretches > 1 or page_cache_growth(view, paging) is not None:
-            values["stretches"] = stretches
-            text += "buffered writes are flushed" + " in bursts" * (stretches > 1)
+        if is_repeated or page_cache_growth(view, paging) is not None:
+            values["stretches"] = times
+            text += "buffered writes are flushed" + " in bursts" * (times > 1)
         else:
-            text += "one stretch of writes, buffered ones that are flushed or those of a job that waits for "
+            values["times"] = times
+            text += "one stretch" if times == 1 else "{times} stretches"
+            text += " of writes, buffered ones that are flushed or those of a job that waits for "
             text += "each (of the former, Dirty in /proc/meminfo is large before)"
     return f"; meanwhile {text}", values
+
+
+def _is_cache_still(view: View, samples: Table, each_kb: float) -> bool:
+    """Whether the page cache stays as it is while memory is free for what each stretch of writes wrote.
+
+    Buffered writes of new data would fill it before.
+    """
+    memory = view.samples("memory")
+    if memory is None or not len(own := paired(samples, memory)[1]):
+        return False
+    kept = sum(np.nan_to_num(memory.floats(name)[own]) for name in ("cached_kb", "buffers_kb"))
+    return bool(np.ptp(kept) < each_kb / 10 and (memory.floats("free_kb")[own] > each_kb).all())
 
 
 def takes_no_more(meanwhile: Values, waiting: Floats) -> str:
