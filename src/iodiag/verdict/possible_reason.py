@@ -36,6 +36,9 @@ NEVER_IDLE, LARGE_KB = 0.95, 256.0
 LEAST_SEEK_MS, MOST_SEEK_MS, HEAD_KB_PER_MS = 4.0, 25.0, 100.0
 """Busy time per request of a disk that moves its heads for each, in ms, and what they transfer in one."""
 
+LONGER_THAN_ALL = 1.1
+"""Times what requests take in all from which busy time is not theirs: none is served for longer."""
+
 FEW = 2.0
 """Requests in flight while busy below which they are no burst."""
 
@@ -172,6 +175,7 @@ def _seeks(series: DeviceSeries, state: State, each_ms: float) -> bool:
     """Whether it may be a disk that positions its heads for each request, as a transfer takes far less."""
     is_one = class_of(series) in ("unknown", "spinning") and not is_spread(series)
     is_long = LEAST_SEEK_MS <= each_ms <= MOST_SEEK_MS and 2 * state.size_kb / HEAD_KB_PER_MS <= each_ms
+    is_one &= not each_ms > LONGER_THAN_ALL * state.latency_ms
     return is_one and state.rate < FASTER_THAN_SEEKS and (is_long or state.size_kb < RANDOM_KB)
 
 
