@@ -705,6 +705,20 @@ def test_a_queue_counter_that_is_too_low_hides_no_queue_that_the_latency_does_no
     assert state_of(iostat([{"sda": writes | {"w_await": 40.0}}])) == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("device", "row", "state"),
+    [
+        ("sda", load(65, 3.0, size=8, reads=0, depth=0.01, util=0.8), "healthy"),
+        ("sda", load(65, 14.0, size=8, reads=0, depth=0.01, util=0.8), "unknown"),  # may be full
+        ("dev179-0", load(6, 40.0, size=22, reads=0, depth=0.06, util=4.0), "healthy"),  # as a card does
+        ("sda", load(6, 40.0, size=22, reads=0, depth=0.06, util=4.0), "unknown"),
+        ("dev179-0", load(6, 140.0, size=22, reads=0, depth=0.06, util=4.0), "unknown"),
+    ],
+)
+def test_where_counters_of_the_queue_lose_requests_the_worse_number_tells_of_health(device, row, state):
+    assert state_of(iostat([{device: row}])) == state
+
+
 # health by latency
 
 
@@ -806,11 +820,12 @@ RATES = (80000, 40000, 60000, 90000, 20000)
         ),
         ((vmstat([{"us": 3, "b": int(n == 5), "bo": (0, 4000, 90)[n % 3]} for n in range(12)]),), True),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 87000, 68000, 82000, 85500, 77000)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
         *("a trickle", "a load with pauses", "a stall that is waited for", "a task that is met in a lull"),
-        *("once in many",),
+        *("once in many", "on both sides of the usual rate"),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):

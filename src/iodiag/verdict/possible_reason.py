@@ -22,8 +22,8 @@ from iodiag.analysis.states.service_times import (
     is_adjacent_stream,
 )
 from iodiag.analysis.states.states import State
-from iodiag.analysis.view.device_traits import is_spread
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.device_traits import is_optical, is_spread
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
 from iodiag.verdict.health import USED_UTIL, is_late_on_any_class, somebody_waits
 
@@ -91,6 +91,26 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     ):  # it was busy for as long as they wait at the least
         text = text.replace("idle {idle", "idle at most {idle")
     return say(text, values)
+
+
+def carrier_clause(view: View, series: DeviceSeries, state: State) -> str:
+    """That a device waits for the one that it alone stands on, which is as busy meanwhile; else empty."""
+    members = series.device.members if series.device else ()
+    below = view.series(members[0]) if len(members) == 1 else None
+    rows = below.samples[same_reports(below.samples, state.rows)] if below else None
+    if below is None or rows is None or not len(rows):
+        return ""
+    values: Values = {"name": below.name, "busy": 100 * weighted.mean(rows, "util")}
+    values["latency"] = weighted.mean(rows, "latency_ms")
+    if not abs(float(values["busy"]) - 100 * state.util) <= _AS_BUSY * 100 * state.util:
+        return ""
+    values["kind"] = " (an optical drive)" if is_optical(below) else ""
+    text = ": it waits for {name}{kind} below it, which is as busy ({busy:.0f} %) and takes {latency:ms} each"
+    return say(text, values)
+
+
+_AS_BUSY = 0.1
+"""How far apart the busy shares of one I/O are."""
 
 
 def _numbers_of(state: State) -> Values:

@@ -56,7 +56,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely, volume_clause
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, carrier_clause, likely, volume_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
@@ -345,7 +345,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     view, series = suspects[0]
     where = _where(view.host, views)
     state = busiest(series)
-    why = likely(view, series, state) or volume_clause(view, series, state)
+    why = carrier_clause(view, series, state) or likely(view, series, state)
+    why = why or volume_clause(view, series, state)
     why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
