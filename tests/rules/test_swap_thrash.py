@@ -478,3 +478,27 @@ def test_pages_that_leave_are_missed_where_less_is_done_meanwhile(report_of, cha
         assert finding.severity == "warning"
         assert "to make room for the page cache" in finding.summary
         assert "4.2 times less is read" in finding.summary
+
+
+AREAS = paged("sda5", 130, 40, merged=(0.75, 0.0)) | paged("sda6", 95, 60, merged=(0.75, 0.0))
+IN_USE = "       total   used   free  shared  buffers  cached\nMem: 7900000 7850000 50000 0 100 200\n"
+IN_USE += "Swap: 8000000 {} 1000\n\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "used", "iowait", "severity"),
+    [
+        (AREAS, 3_900_000, 75, "warning"),
+        (AREAS, 3_900_000, 20, "notice"),
+        (AREAS, 90_000, 75, "notice"),
+        ({"sda5": AREAS["sda5"]}, 3_900_000, 75, ""),  # a file system of single blocks
+        (AREAS | paged("sda6", 95, 60, merged=(0.75, 0.0), size=6), 3_900_000, 75, ""),
+        ({"sda5": AREAS["sda5"], "sdb6": AREAS["sda6"]}, 3_900_000, 75, ""),  # members of an array
+        (paged("sda5", 130, 40) | paged("sda6", 95, 60), 3_900_000, 75, ""),  # a database
+        (AREAS | paged("sda6", 900, 60, merged=(0.75, 0.0)), 3_900_000, 75, ""),
+    ],
+)
+def test_partitions_that_take_turns_at_single_pages_are_swap_areas(report_of, rows, used, iowait, severity):
+    text = iostat([rows] * 2, cpu={"%iowait": iowait, "%idle": 90 - iowait, "%user": 10})
+    finding = only(report_of(IN_USE.format(used) + text, rules=[RULE]))
+    assert (finding.severity if finding else "") == severity

@@ -7,6 +7,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
+from iodiag.analysis.view.device_names import whole_disk_names
 from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
@@ -161,6 +162,40 @@ def page_traffic(view: View, limits: Limits) -> tuple[DeviceSeries, DeviceSeries
             if not disk.is_stacked and _carries(disk.samples, rows):
                 return series, disk
     return None
+
+
+def paging_partitions(view: View) -> list[DeviceSeries]:
+    """Partitions of one disk that move single pages both ways, as many of them, as swap areas in turn do.
+
+    Swap reads ahead, so that half of its reads and more merge, which those of a database do not. A file
+    system that submits single blocks is on one partition, and others beside it do not do as much.
+    """
+    groups: dict[str, list[DeviceSeries]] = {}
+    for series in view.devices if "disk" not in view.average_only else ():
+        if (whole := whole_disk_names(series.name)) and _moves_pages(series.loaded):
+            groups.setdefault(whole[0], []).append(series)
+    for group in groups.values():
+        moved = [weighted.mean(series.loaded, "kb_per_s") for series in group]
+        if len(group) > 1 and max(moved) <= _IN_TURN * min(moved):
+            return group
+    return []
+
+
+def _moves_pages(rows: Table) -> bool:
+    """Whether all that is read and written are pages, most of the reads merged, within printed digits."""
+    for way in ("read", "write"):
+        kb, ios, merges = (rows.floats(f"{way}{name}_per_s") for name in ("_kb", "s", "_merges"))
+        off = np.abs(kb - KB_PER_PAGE * (ios + merges))
+        if not (len(rows) and (off <= _PAGES_OFF * kb + _DIGIT_KB).all() and kb.sum() > 0):
+            return False
+        if way == "read" and not (merges.sum() >= ios.sum() and kb.mean() >= _LEAST_KB):
+            return False
+    return True
+
+
+_IN_TURN, _PAGES_OFF, _DIGIT_KB, _LEAST_KB = 2.5, 0.01, 5.2, 256.0
+"""Times apart that areas of one priority are filled and read; and how far kB/s are from those of pages by
+rounding: rates to a hundredth, MB/s to half of one; and kB/s of which these are a few per cent."""
 
 
 _EXACT_KB, _FEW, _MOST = 0.01, 0.1, 0.5
