@@ -2285,3 +2285,26 @@ def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_t
     report = report_of(iostat([{"sda": load(400, 7.0, size=100, util=100)} | beside], cpu=cpu))
     assert report.verdict.state == "open"
     assert ("zd16 is at work beside it" in report.headline) is is_told
+
+
+FIO = "w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, "
+FIO += "ioengine=sync, iodepth=1\n"
+FIO += "...\nfio-3.12\nStarting 16 processes\n"
+FIO += "Jobs: 16 (f=16): [W(16)][10.9%][w=3000MiB/s][w=3000 IOPS][eta 01h:17m:44s]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("mb", "depth", "is_its"),
+    [
+        (3000, 62, True),
+        (3600, 62, False),  # others ask as well
+        (3000, 120, False),
+        (300, 62, False),  # another device
+    ],
+)
+def test_a_queue_that_a_load_generator_asks_for_is_no_trouble_by_itself(mb, depth, is_its):
+    rate = 4.0 * mb
+    row = load(rate, 1000 * depth / rate, size=256, reads=0, util=100)
+    report = report_of(FIO + iostat([{"sda": row}], cpu={"%iowait": 90.0, "%idle": 5.0, "%user": 5.0}))
+    assert ("in flight are its own queue" in report.headline) is is_its
+    assert (report.verdict.state == "unknown" and report.verdict.severity is None) is is_its

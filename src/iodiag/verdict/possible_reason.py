@@ -113,6 +113,28 @@ _AS_BUSY = 0.1
 """How far apart the busy shares of one I/O are."""
 
 
+def own_load(view: View, state: State) -> str:
+    """That a load generator asks for all that is in flight, and gets all that is moved; else empty."""
+    for fact in view.facts_of("fio"):
+        own, size = fact.number("kb_per_s"), fact.number("block_size_kb")
+        moved = [state.mean(f"{fact.word('direction')}_kb_per_s"), state.rate * state.size_kb]
+        asked = fact.number("jobs") * fact.number("iodepth")
+        is_all = all(abs(kb - own) <= _ALL_OF_IT * own for kb in moved)
+        if (
+            is_all
+            and state.depth >= FEW
+            and asked * max(1.0, size / state.size_kb) >= MOSTLY_ITS * state.depth
+        ):
+            values: Values = {"asked": asked, "size": size, "depth": state.depth, "moved": moved[0]}
+            text = "fio asks for {asked:.0f} requests of {size:g} kB at once and gets all that is moved, "
+            return say(text + "{moved:kb}: the {depth:.0f} in flight are its own queue", values)
+    return ""
+
+
+_ALL_OF_IT, MOSTLY_ITS = 0.05, 0.9
+"""How far apart its rate and the device's are that are one, and the share of the queue that it explains."""
+
+
 def _numbers_of(state: State) -> Values:
     return {
         "length": state.seconds / state.samples,
