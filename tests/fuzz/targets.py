@@ -161,7 +161,19 @@ def _fuzz_damage(data: bytes) -> None:
         check_no_other_rows(whole, capture, is_altered=change in alterations)
 
 
-_NUMBERED = {"source", "cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp", "message"}
+_NUMBERED = {
+    "source",
+    "cpu",
+    "interrupt",
+    "tty",
+    "clock",
+    "kind",
+    "scope",
+    "resource",
+    "stamp",
+    "policy",
+    "message",
+}
 _STATED = ("process", "user", "table", "job", "device", "mountpoint", "group")
 
 
@@ -171,7 +183,7 @@ def _names_in(capture: Capture) -> set[str]:
     for frame in capture.tables.values():
         for column in {*frame.columns} - _NUMBERED:
             if frame[column].dtype.kind not in "fiubmM":
-                found |= {*frame[column].astype(str)}
+                found |= {*frame[column].dropna().astype(str)}
     for device in capture.topology:
         found |= {device.name, *device.aliases, *device.members, *device.mountpoints}
     for fact in capture.evidence:

@@ -44,6 +44,7 @@ COLUMNS = {
     **{"minflt-nr": "minor_faults", "majflt-nr": "major_faults"},
 }
 TEXTS = ("user", "policy")
+_POLICIES = ("NORMAL", "FIFO", "RR", "BATCH", "ISO", "IDLE", "DEADLN", "EXT", "?")
 IO_WORDS = ("kB_rd/s", "kB_wr/s")
 _EPOCH = "epoch_s"
 _ONE_MORE = re.compile(r"-?\d[\d.,]*\s+\S")
@@ -194,7 +195,7 @@ def _table_of(listing: Listing, found: Walk, rows: Rows, place: Mapping[int, int
     words = {name: Texts.of(cells) for name, cells in rows.labels.items()}
     if "policy" in words:
         # what stands in front of it has a cell too many, or the header a word too few
-        is_refused |= words["policy"].isin([*filter(str.isdigit, words["policy"].categories)])
+        is_refused |= ~words["policy"].isin(_POLICIES)
     lines = found.text.numbers[rows.lines]
     listing.unread += lines[is_refused].tolist()
     data |= {"line": lines, "header": own, "seconds": data.pop(_EPOCH, rows.seconds)}
@@ -211,7 +212,8 @@ def _stands_below(line: str, header: str) -> bool:
     above = _COMMAND.match(header)
     if above is None or line[above.end("number") : above.end()].strip():
         return False
-    return line[above.end("number") - 1].isdigit() and line[above.end() :][:1].isdigit()
+    last = above.end("number")
+    return line[last - 1 : last].isdigit() and line[above.end() :][:1].isdigit()
 
 
 def described(data: dict[str, Column]) -> Table:
