@@ -280,3 +280,22 @@ def test_a_layer_whose_bytes_add_up_stands_on_the_disk(late, count, stands_on):
     del reports[-1]["sda"]
     devices = found(*reports)
     assert (devices["dm-1"].members if "dm-1" in devices else ()) == stands_on
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "other_kb", "stands_on"),
+    [
+        ((20, 50), (21, 52), 0, ("sr0",)),
+        ((20, 50), (35, 52), 0, ()),
+        ((20, 25), (20, 25), 0, ()),
+        ((20, 50), (21, 52), 9000, ()),
+    ],
+    ids=["as busy", "busier once", "hardly varies", "another disk moves as much"],
+)
+def test_a_layer_stands_on_the_only_disk_that_moves_as_much_and_is_as_busy(above, below, other_kb, stands_on):
+    reports = [{"dm-0": (200, 0), "sr0": (260, 0), "sda": (other_kb, 0)}] * 2
+    rows = table(*reports)
+    busy = {"dm-0": above, "sr0": below, "sda": (90, 10)}
+    rows["util_pct"] = [float(busy[one.device][one.report]) for one in rows.itertuples()]
+    devices = merge(infer(Table.of(rows), NONE)).devices
+    assert (devices["dm-0"].members if "dm-0" in devices else ()) == stands_on

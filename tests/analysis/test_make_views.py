@@ -241,3 +241,29 @@ def test_a_printed_size_tells_the_bytes_that_hundredths_of_mb_round_away(unit, m
     samples = view_of(read(ROUNDED.format(unit=unit, moved=moved), "iostat")).series("sda").samples
     found = [samples.floats(f"{way}kb_per_s")[0] for way in ("read_", "write_", "")]
     assert found == pytest.approx([reads, writes, reads + writes])
+
+
+OLD_VMSTAT = "   procs                      memory      swap          io     system      cpu\n"
+OLD_VMSTAT += " r b w swpd free buff cache si so bi bo in cs us sy id\n"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "are_blocks"),
+    [
+        ((4.0, 3.99, 4.0, 3.95, 4.0, 4.0), True),
+        ((4.0, 3.99, 0.8, 1.2, 1.0, 4.0), False),  # written late, at the edges of samples
+        ((1.0, 0.98, 1.0, 0.99, 1.0, 0.97), False),
+        ((40.0, 90.0, 25.0, 400.0, 60.0, 33.0), False),  # swap in memory
+        ((4.0, 4.0, 4.0), False),
+    ],
+)
+def test_bo_below_a_fixed_part_of_so_is_in_no_kb(ratios, are_blocks):
+    pages = [(0, 20), *((1200 + 80 * n, (1200 + 80 * n) / ratio) for n, ratio in enumerate(ratios))]
+    table = [f" 1 1 0 9000 1656 3276 25128 0 {so} 640 {bo:.0f} 300 280 20 34 46\n" for so, bo in pages]
+    tables = view_of(read(OLD_VMSTAT + "".join(table), "vmstat")).tables
+    assert ("paging_in_blocks" in tables, "paging" in tables) == (are_blocks, not are_blocks)
+    # later releases count kB
+    new = OLD_VMSTAT.replace(" b w ", " b ").replace("sy id", "sy id wa") + "".join(
+        row.replace(" 1 1 0 ", " 1 1 ").replace("46\n", "40 6\n") for row in table
+    )
+    assert "paging" in view_of(read(new, "vmstat")).tables

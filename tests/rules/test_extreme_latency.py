@@ -90,7 +90,10 @@ def test_what_a_healthy_device_of_the_class_may_take(report_of, sample, context,
     assert found(report_of, [sample] * 5, *context, device=device) is None
 
 
-@pytest.mark.parametrize(("device", "fires"), [("nvme0n1", True), ("vda", True), ("mmcblk0", False)])
+@pytest.mark.parametrize(
+    ("device", "fires"),
+    [("nvme0n1", True), ("vda", True), ("mmcblk0", False), ("scd0", False), ("dev179-0", False)],
+)
 def test_the_class_decides(report_of, device, fires):
     sample = load(10, 280, size=4, reads=0, depth=2.8, util=100.0)
     slow = {**sample, "aqu-sz": 1.0}

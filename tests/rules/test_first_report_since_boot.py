@@ -294,3 +294,16 @@ def test_what_was_slow_since_boot_is_told_where_what_follows_is_alike(report_of,
     finding = only(report_of(f"{text}sda {old}\n", rules=[RULE]))
     assert bool(finding) is bool(said)
     assert finding is None or (finding.severity == "info" and said in finding.summary)
+
+
+@pytest.mark.parametrize(
+    ("totals", "confidence"),
+    [((182400000, 91200000), "high"), ((182400000, 88000000), "low"), ((30400, 15200), "low")],
+    ids=["weeks", "of two lengths", "minutes"],
+)
+def test_totals_over_rates_that_are_one_long_time_prove_an_average(report_of, totals, confidence):
+    read, written = totals
+    table = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = f"vda 12.5 152.00 76.00 {read} {written}\nvdb 12.5 76.00 38.00 {written} {written // 2}\n"
+    finding = only(report_of(f"Linux 5.14.0 (db1) \t11/20/26\n\n{table}{rows}", rules=[RULE]))
+    assert (finding.confidence if finding else "low") == confidence

@@ -100,3 +100,26 @@ def test_one_sample_with_a_request_that_outlives_it_shows_no_phantoms(report_of)
     rows = [PHANTOM | {"aqu-sz": 0.01, "%util": 8.0}] * 5 + [PHANTOM] * 5
     text = iostat([{"nvme0n1": row} for row in rows]).replace("Linux 6.1.0", "Linux 4.19.32-1")
     assert not any("%util is printed" in state.text for state in report_of(text).states)
+
+
+STUCK = {"r/s": 40.0, "rkB/s": 640.0, "r_await": 10.0, "w/s": 5.0, "wkB/s": 20.0, "w_await": 4.0}
+STUCK |= {"aqu-sz": 1.42, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, True),
+        ({"aqu-sz": 0.42, "%util": 42.0}, False),  # across an edge, it is in one sample
+        ({"aqu-sz": 1.9}, False),
+        ({"w/s": 45.0, "aqu-sz": 1.58}, False),  # one flush at a time in the queue alone
+    ],
+)
+def test_a_request_in_each_sample_that_never_completes_is_no_busy_share(report_of, changes, is_told):
+    report = report_of(iostat([{"sda": row} for row in (STUCK, STUCK | changes)]))
+    held = [state for state in report.states if "one more by its counters that never completes" in state.text]
+    assert bool(held) is is_told
+    assert not any(" busy" in state.text for state in held)
+    if is_told:
+        assert not any(f.rule == "util-sampling-bias" for f in report.findings)
+        assert not any(o.status == "clear" and "% busy" in o.reason for o in report.outcomes)

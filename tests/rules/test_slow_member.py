@@ -432,6 +432,22 @@ def test_two_slow_disks_among_like_ones_are_no_single_slow_one(report_of):
 
 
 @pytest.mark.parametrize(
+    ("other", "is_told"),
+    [
+        (reads(54.0, 50), False),
+        (reads(54.0, 50, 64.0), True),
+        (reads(54.0, 4), True),
+        (reads(15.0, 50), True),
+    ],
+    ids=["as slow with less", "larger requests", "hardly any", "a quick one"],
+)
+def test_a_disk_that_is_as_slow_with_less_to_do_leaves_no_single_slow_one(report_of, other, is_told):
+    legs = {disk: reads(wait, 90) for disk, wait in zip(DISKS, (11, 10, 12, 60), strict=True)}
+    report = report_of(iostat([legs | {"sde": other}] * 10, step=5), rules=[RULE])
+    assert [f.devices for f in findings(report)] == [("sdd",)] * is_told
+
+
+@pytest.mark.parametrize(
     ("waits", "busy", "severity"),
     [
         ((0.7, 0.7, 1.7, 0.7), 26.0, "info"),

@@ -454,3 +454,51 @@ def test_pages_that_come_in_again_and_again_while_nothing_goes_out(report_of, ch
         is bool(held)
     )
     assert not any("of swap was in use" in item.text for item in finding.evidence)
+
+
+WORK = {"r": 3, "free": 2_000, "buff": 3_000, "cache": 30_000, "swpd": 9_000, "bi": 8_000, "us": 30, "sy": 40}
+LEAVES = WORK | {"b": 1, "so": 1_400, "bi": 1_900, "bo": 1_400, "us": 15, "sy": 10}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [
+        ({}, True),
+        ({"bi": 7_000}, False),  # idle pages that are put away
+        ({"b": 0}, False),  # a load that ends
+        ({"us": 35, "sy": 30}, False),
+        ({"cache": 900_000}, False),  # room for all that leaves
+    ],
+)
+def test_pages_that_leave_are_missed_where_less_is_done_meanwhile(report_of, changes, is_found):
+    leaving = [LEAVES | {"swpd": 9_000 + 1_400 * n, "cache": 30_000 + 1_350 * n} | changes for n in range(9)]
+    finding = only(report_of(vmstat([WORK] * 6 + leaving), rules=[RULE]))
+    assert (finding is not None) == is_found
+    if finding:
+        assert finding.severity == "warning"
+        assert "to make room for the page cache" in finding.summary
+        assert "4.2 times less is read" in finding.summary
+
+
+AREAS = paged("sda5", 130, 40, merged=(0.75, 0.0)) | paged("sda6", 95, 60, merged=(0.75, 0.0))
+IN_USE = "       total   used   free  shared  buffers  cached\nMem: 7900000 7850000 50000 0 100 200\n"
+IN_USE += "Swap: 8000000 {} 1000\n\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "used", "iowait", "severity"),
+    [
+        (AREAS, 3_900_000, 75, "warning"),
+        (AREAS, 3_900_000, 20, "notice"),
+        (AREAS, 90_000, 75, "notice"),
+        ({"sda5": AREAS["sda5"]}, 3_900_000, 75, ""),  # a file system of single blocks
+        (AREAS | paged("sda6", 95, 60, merged=(0.75, 0.0), size=6), 3_900_000, 75, ""),
+        ({"sda5": AREAS["sda5"], "sdb6": AREAS["sda6"]}, 3_900_000, 75, ""),  # members of an array
+        (paged("sda5", 130, 40) | paged("sda6", 95, 60), 3_900_000, 75, ""),  # a database
+        (AREAS | paged("sda6", 900, 60, merged=(0.75, 0.0)), 3_900_000, 75, ""),
+    ],
+)
+def test_partitions_that_take_turns_at_single_pages_are_swap_areas(report_of, rows, used, iowait, severity):
+    text = iostat([rows] * 2, cpu={"%iowait": iowait, "%idle": 90 - iowait, "%user": 10})
+    finding = only(report_of(IN_USE.format(used) + text, rules=[RULE]))
+    assert (finding.severity if finding else "") == severity

@@ -707,6 +707,20 @@ def test_a_queue_counter_that_is_too_low_hides_no_queue_that_the_latency_does_no
     assert state_of(iostat([{"sda": writes | {"w_await": 40.0}}])) == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("device", "row", "state"),
+    [
+        ("sda", load(65, 3.0, size=8, reads=0, depth=0.01, util=0.8), "healthy"),
+        ("sda", load(65, 14.0, size=8, reads=0, depth=0.01, util=0.8), "unknown"),  # may be full
+        ("dev179-0", load(6, 40.0, size=22, reads=0, depth=0.06, util=4.0), "healthy"),  # as a card does
+        ("sda", load(6, 40.0, size=22, reads=0, depth=0.06, util=4.0), "unknown"),
+        ("dev179-0", load(6, 140.0, size=22, reads=0, depth=0.06, util=4.0), "unknown"),
+    ],
+)
+def test_where_counters_of_the_queue_lose_requests_the_worse_number_tells_of_health(device, row, state):
+    assert state_of(iostat([{device: row}])) == state
+
+
 # health by latency
 
 
@@ -808,11 +822,12 @@ RATES = (80000, 40000, 60000, 90000, 20000)
         ),
         ((vmstat([{"us": 3, "b": int(n == 5), "bo": (0, 4000, 90)[n % 3]} for n in range(12)]),), True),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
+        ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 87000, 68000, 82000, 85500, 77000)]),), True),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
         *("a trickle", "a load with pauses", "a stall that is waited for", "a task that is met in a lull"),
-        *("once in many",),
+        *("once in many", "on both sides of the usual rate"),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
@@ -2274,3 +2289,26 @@ def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_t
     report = report_of(iostat([{"sda": load(400, 7.0, size=100, util=100)} | beside], cpu=cpu))
     assert report.verdict.state == "open"
     assert ("zd16 is at work beside it" in report.headline) is is_told
+
+
+FIO = "w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, "
+FIO += "ioengine=sync, iodepth=1\n"
+FIO += "...\nfio-3.12\nStarting 16 processes\n"
+FIO += "Jobs: 16 (f=16): [W(16)][10.9%][w=3000MiB/s][w=3000 IOPS][eta 01h:17m:44s]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("mb", "depth", "is_its"),
+    [
+        (3000, 62, True),
+        (3600, 62, False),  # others ask as well
+        (3000, 120, False),
+        (300, 62, False),  # another device
+    ],
+)
+def test_a_queue_that_a_load_generator_asks_for_is_no_trouble_by_itself(mb, depth, is_its):
+    rate = 4.0 * mb
+    row = load(rate, 1000 * depth / rate, size=256, reads=0, util=100)
+    report = report_of(FIO + iostat([{"sda": row}], cpu={"%iowait": 90.0, "%idle": 5.0, "%user": 5.0}))
+    assert ("in flight are its own queue" in report.headline) is is_its
+    assert (report.verdict.state == "unknown" and report.verdict.severity is None) is is_its

@@ -221,9 +221,7 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if not latency > 0 or math.isnan(state.depth):
         return "not shown"
     if contradicts(state):
-        # of two numbers that differ the latency is the worse one; where one alone takes that, none queues
-        is_usual = latency <= usual_ms(series, state.size_kb) and state.util < BUSY_UTIL
-        return "healthy" if is_quick(state) or (is_usual and state.is_busy_known) else "not shown"
+        return "healthy" if is_quick(state) or _is_usual_by_both(series, state) else "not shown"
     is_beyond = state.util >= FULL_UTIL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     # what a layer holds is counted before it is merged: the disks below it show what they take at once
     is_beyond &= not (series.is_stacked and series.device and series.device.members)
@@ -248,8 +246,9 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if is_beyond:
         return "slow"
     if math.isnan(state.util):
-        # the mean in flight bounds the busy share from above; whether it is full stays open
-        return "not shown" if not state.depth < BUSY_UTIL else "healthy"
+        # the mean in flight bounds the busy share from above; whether it is full stays open, or what is stuck
+        is_open = not state.depth < BUSY_UTIL or state.mean("held_besides") > 0
+        return "not shown" if is_open else "healthy"
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > sane_limit_ms(series, state.size_kb) and not state.at_once >= WAITING_DEPTH:
         return "not shown"
@@ -258,6 +257,16 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def _is_usual_by_both(series: DeviceSeries, state: State) -> bool:
+    """Whether the worse of two numbers that differ is usual: the latency, which without a queue is of one.
+
+    Rate times latency is no less than the busy share, whatever counters of the queue lose that count at all.
+    """
+    is_roomy = state.util < BUSY_UTIL and (state.is_busy_known or (state.util > 0 and state.held < BUSY_UTIL))
+    is_calm = class_of(series) != "unknown" and state.held < BRIEF_UTIL
+    return is_roomy and state.latency_ms <= (CALM if is_calm else 1) * usual_ms(series, state.size_kb)
 
 
 def _holds_back(state: State) -> bool:
@@ -522,7 +531,8 @@ def waiting_tasks(view: View) -> WaitingTasks:
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL_UTIL and state.is_busy_known
     is_busy = state.util >= USED_UTIL and state.at_once >= QUEUE_DEPTH
-    return is_full or (is_busy and state.latency_ms > _usual_ms(series, state))
+    is_open = state.mean("held_besides") > 0  # a request that is stuck, if no counter leaked
+    return is_full or is_open or (is_busy and state.latency_ms > _usual_ms(series, state))
 
 
 def somebody_waits(view: View) -> str:

@@ -22,8 +22,8 @@ from iodiag.analysis.states.service_times import (
     is_adjacent_stream,
 )
 from iodiag.analysis.states.states import State
-from iodiag.analysis.view.device_traits import is_spread
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.device_traits import is_optical, is_spread
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
 from iodiag.verdict.health import USED_UTIL, is_late_on_any_class, somebody_waits
 
@@ -35,6 +35,9 @@ NEVER_IDLE, LARGE_KB = 0.95, 256.0
 
 LEAST_SEEK_MS, MOST_SEEK_MS, HEAD_KB_PER_MS = 4.0, 25.0, 100.0
 """Busy time per request of a disk that moves its heads for each, in ms, and what they transfer in one."""
+
+LONGER_THAN_ALL = 1.1
+"""Times what requests take in all from which busy time is not theirs: none is served for longer."""
 
 FEW = 2.0
 """Requests in flight while busy below which they are no burst."""
@@ -88,6 +91,48 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     ):  # it was busy for as long as they wait at the least
         text = text.replace("idle {idle", "idle at most {idle")
     return say(text, values)
+
+
+def carrier_clause(view: View, series: DeviceSeries, state: State) -> str:
+    """That a device waits for the one that it alone stands on, which is as busy meanwhile; else empty."""
+    members = series.device.members if series.device else ()
+    below = view.series(members[0]) if len(members) == 1 else None
+    rows = below.samples[same_reports(below.samples, state.rows)] if below else None
+    if below is None or rows is None or not len(rows):
+        return ""
+    values: Values = {"name": below.name, "busy": 100 * weighted.mean(rows, "util")}
+    values["latency"] = weighted.mean(rows, "latency_ms")
+    if not abs(float(values["busy"]) - 100 * state.util) <= _AS_BUSY * 100 * state.util:
+        return ""
+    values["kind"] = " (an optical drive)" if is_optical(below) else ""
+    text = ": it waits for {name}{kind} below it, which is as busy ({busy:.0f} %) and takes {latency:ms} each"
+    return say(text, values)
+
+
+_AS_BUSY = 0.1
+"""How far apart the busy shares of one I/O are."""
+
+
+def own_load(view: View, state: State) -> str:
+    """That a load generator asks for all that is in flight, and gets all that is moved; else empty."""
+    for fact in view.facts_of("fio"):
+        own, size = fact.number("kb_per_s"), fact.number("block_size_kb")
+        moved = [state.mean(f"{fact.word('direction')}_kb_per_s"), state.rate * state.size_kb]
+        asked = fact.number("jobs") * fact.number("iodepth")
+        is_all = all(abs(kb - own) <= _ALL_OF_IT * own for kb in moved)
+        if (
+            is_all
+            and state.depth >= FEW
+            and asked * max(1.0, size / state.size_kb) >= MOSTLY_ITS * state.depth
+        ):
+            values: Values = {"asked": asked, "size": size, "depth": state.depth, "moved": moved[0]}
+            text = "fio asks for {asked:.0f} requests of {size:g} kB at once and gets all that is moved, "
+            return say(text + "{moved:kb}: the {depth:.0f} in flight are its own queue", values)
+    return ""
+
+
+_ALL_OF_IT, MOSTLY_ITS = 0.05, 0.9
+"""How far apart its rate and the device's are that are one, and the share of the queue that it explains."""
 
 
 def _numbers_of(state: State) -> Values:
@@ -172,6 +217,7 @@ def _seeks(series: DeviceSeries, state: State, each_ms: float) -> bool:
     """Whether it may be a disk that positions its heads for each request, as a transfer takes far less."""
     is_one = class_of(series) in ("unknown", "spinning") and not is_spread(series)
     is_long = LEAST_SEEK_MS <= each_ms <= MOST_SEEK_MS and 2 * state.size_kb / HEAD_KB_PER_MS <= each_ms
+    is_one &= not each_ms > LONGER_THAN_ALL * state.latency_ms
     return is_one and state.rate < FASTER_THAN_SEEKS and (is_long or state.size_kb < RANDOM_KB)
 
 

@@ -38,6 +38,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_names import is_physical
+from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import UNNAMED
 from iodiag.verdict.health import (
@@ -635,6 +636,12 @@ def _moved(views: Sequence[View]) -> tuple[str, Values]:
                 # a task that is blocked while idle CPUs count no wait was met in a moment of it
                 is_waited[own] &= ~((iowait < NO_WAIT_PCT) & (idle >= IDLE_PCT))
             return moved(view, paging, is_waited)
+        if (blocks := view.samples(IN_BLOCKS)) is not None:
+            values: Values = {way: weighted.mean(blocks, f"blocks_{way}_per_s") for way in ("in", "out")}
+            return (
+                "{in} blocks/s are read and {out} written, of a size that bo and so show to be no kB",
+                values,
+            )
     return "", {}
 
 

@@ -56,7 +56,7 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, likely, volume_clause
+from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, carrier_clause, likely, own_load, volume_clause
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
@@ -361,7 +361,13 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     view, series = suspects[0]
     where = _where(view.host, views)
     state = busiest(series)
-    why = likely(view, series, state) or volume_clause(view, series, state)
+    if len(suspects) == 1 and (its := own_load(view, state)):
+        asks = "To see what one request alone takes, run one job with iodepth=1 beside: `iostat -xt 1 30`"
+        did = f"{its} ({series.name}: {text_of(state, len(series.samples))})"
+        text = f"No trouble is visible, but how fast it may be is not shown: {did}. {asks}"
+        return Verdict("unknown", devices=(series.name,), asks=asks), text
+    why = carrier_clause(view, series, state) or likely(view, series, state)
+    why = why or volume_clause(view, series, state)
     why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
@@ -378,7 +384,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks += "blkparse -i -`, and what is moved: `vmstat 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
-    if state.kind == "stuck":
+    if state.kind == "stuck" or state.mean("held_besides") > 0:
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))

@@ -193,3 +193,14 @@ def test_the_disks_of_an_array_are_known_without_the_jobs(text, members):
     assert [device.members for device in found] == [members] * bool(members)
     with_jobs = blocks_of(FORMAT, NORMAL[: NORMAL.index("Disk stats")] + text)
     assert [device.members for block in with_jobs for device in block.devices] == [members] * bool(members)
+
+
+def test_a_run_that_is_not_over_tells_its_rate():
+    head = "".join(NORMAL.splitlines(keepends=True)[:3])
+    (block,) = blocks_of(
+        FORMAT, head + "Jobs: 4 (f=4): [m(4)][7%][r=11.7MiB/s,w=2048KiB/s][r=3.1k,w=512 IOPS]\n"
+    )
+    read, written = block.facts
+    assert (read.values["direction"], read.values["iops"], read.values["jobs"]) == ("read", 3100, 4)
+    assert (written.values["kb_per_s"], written.values["iops"]) == (2048, 512)
+    assert "latency_ms" not in read.values

@@ -376,3 +376,17 @@ def test_an_encoded_line_feed_ends_its_line():
     cleaned = clean(text.encode(), [], None)
     kept = [(cleaned.line(n).strip(), int(cleaned.numbers[n])) for n in range(len(cleaned))]
     assert [pair for pair in kept if pair[0]] == [("a", 1), ("sda  1.5", 3), ("sdb=", 5), ("c=", 6)]
+
+
+FREE = "  total used free shared buffers cached\nMem: 7900000 7850000 50000 0 12000 5600000\nSwap: 8000000 3700000 4300000\n"
+
+
+@pytest.mark.parametrize("mark", ["- ", "# ", "  {number}. "])
+def test_a_mark_that_each_line_has_is_none_of_any_block(mark):
+    lines = (FREE + X3).splitlines()
+    marked = [mark.format(number=number) + line for number, line in enumerate(lines, 1)]
+    read, plain = reading("\n".join(marked)), reading(FREE + X3)
+    assert [fact.text for fact in read.context] == [fact.text for fact in plain.context] != []
+    assert len(read.disk) == len(plain.disk)
+    # a line without it shows that the others are a list
+    assert not reading("\n".join([*marked, "so far the list"])).context

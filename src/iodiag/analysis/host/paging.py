@@ -14,8 +14,9 @@ from iodiag.analysis.view.view import View, report_numbers
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Floats, Mask, Table
 
-STILL_KB, FLAT, MOST = 256.0, 0.1, 0.8
-"""kB/s below which next to nothing moves; the spread of a flat rate, and the share of samples with it."""
+STILL_KB, FLAT, MOST, OVER = 256.0, 0.1, 0.8, 1.03
+"""kB/s below which next to nothing moves; the spread of a flat rate, the share of samples with it, and times
+its median that the edges of samples take it above."""
 
 ENOUGH, BEYOND_CHANCE = 5, 2.0
 """Samples that show more than chance, and the standard errors by which a correlation is none."""
@@ -180,7 +181,7 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     on_main, on_other = (~stands & (ways[way] >= least) for way in (verb, other))
     main = ways[verb][on_main]
     values |= {"main": float(np.nanmean(main)), "low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
-    on_it = _flat(main)
+    on_it = _flat(main, may_scatter=waited is None or bool(waited.any()))
     text = f"{{{'flat' if on_it.any() else 'main'}:kb}} are {verb}"
     text += " ({low:kb} to {high:kb})" if np.ptp(main) > 0 else ""
     often = " in {moving} of {shown} samples" if stands.any() else ""
@@ -302,16 +303,17 @@ LEAST_FALL, COLLAPSE, FALLING, LEAST_BETWEEN = 10, 10.0, 0.8, 3
 streams that take turns move half as much, not a tenth, and a load that ends leaves nobody waiting."""
 
 
-def _flat(rates: Floats) -> Mask:
+def _flat(rates: Floats, *, may_scatter: bool) -> Mask:
     """The samples of the rate that five and more, and nearly all, have in common; none where they differ.
 
-    A ceiling may be missed, and not be exceeded.
+    A ceiling may be missed, and not be exceeded; where nobody is seen to wait at it, not by edges either.
     """
     usual = float(np.nanmedian(rates))
     is_near: Mask = np.abs(rates - usual) <= 2 * FLAT * usual
     near = rates[is_near]
     is_flat = usual >= STILL_KB and len(near) >= max(ENOUGH, MOST * len(rates))
     is_flat = is_flat and np.std(near) <= FLAT * np.mean(near) and np.nanmax(rates) <= near.max()
+    is_flat = is_flat and (may_scatter or near.max() <= OVER * np.median(near))
     return is_near & is_flat
 
 

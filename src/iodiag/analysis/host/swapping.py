@@ -6,6 +6,9 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
+from iodiag.analysis.view.device_names import whole_disk_names
+from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
@@ -92,6 +95,46 @@ def beside(view: View, table: str, column: str, rows: Table) -> Floats:
     return result
 
 
+def cost_of_swapping_out(view: View, frame: Table, least_kb: float) -> tuple[Table, Values] | None:
+    """The samples in which `least_kb` per second and more go out, if less is done in them than in the others.
+
+    What is read falls by half and more while more tasks wait and the CPUs are idle for longer. A load that
+    ends leaves nobody waiting, and idle pages that are put away cost nothing of it.
+    """
+    is_out = frame.floats("out_kb") >= least_kb
+    if min(is_out.sum(), (~is_out).sum()) < _LEAST_OF_EITHER:
+        return None
+    kb, blocks = (
+        beside(view, *column, frame)
+        for column in (("paging", "pgpgin_kb_per_s"), (IN_BLOCKS, "blocks_in_per_s"))
+    )
+    idle = beside(view, "cpu", "idle_pct", frame) + np.nan_to_num(beside(view, "cpu", "iowait_pct", frame))
+    measured = {"read": np.where(np.isnan(kb), blocks, kb), "idle": idle}
+    measured["wait"] = beside(view, "queue", "blocked", frame)
+    then, otherwise = (
+        {name: float(np.mean(column[rows])) for name, column in measured.items()}
+        for rows in (is_out, ~is_out)
+    )
+    is_less = otherwise["read"] >= max(least_kb, _FELL * then["read"])
+    is_idler = then["idle"] >= otherwise["idle"] + _IDLER_PCT
+    if not (is_less and is_idler and then["wait"] >= max(_SOME_WAIT, 2 * otherwise["wait"])):
+        return None
+    values: Values = {f"{name}_then": mean for name, mean in then.items()}
+    values |= {f"{name}_else": mean for name, mean in otherwise.items()}
+    values["times"] = otherwise["read"] / max(then["read"], 1.0)
+    used, cached = (
+        beside(view, *column, frame)[is_out] for column in (("swap", "used_kb"), ("memory", "cached_kb"))
+    )
+    is_for_cache = cached[-1] - cached[0] >= _AS_MUCH * (used[-1] - used[0]) > 0
+    values["for_cache"] = " to make room for the page cache, which grows by as much" if is_for_cache else ""
+    return frame[is_out], values
+
+
+_LEAST_OF_EITHER, _FELL, _IDLER_PCT, _SOME_WAIT, _AS_MUCH = 3, 2.0, 20.0, 0.5, 0.8
+"""Samples with and without pages that leave; times that what is read falls, per cent by which idle time rises
+and tasks that wait then; and the share of what goes out that the cache grows by where it takes the place."""
+
+
 def swap_devices(view: View) -> tuple[str, ...]:
     """The devices with samples that swap lies on, or that such a partition is a part of."""
     found = []
@@ -119,6 +162,40 @@ def page_traffic(view: View, limits: Limits) -> tuple[DeviceSeries, DeviceSeries
             if not disk.is_stacked and _carries(disk.samples, rows):
                 return series, disk
     return None
+
+
+def paging_partitions(view: View) -> list[DeviceSeries]:
+    """Partitions of one disk that move single pages both ways, as many of them, as swap areas in turn do.
+
+    Swap reads ahead, so that half of its reads and more merge, which those of a database do not. A file
+    system that submits single blocks is on one partition, and others beside it do not do as much.
+    """
+    groups: dict[str, list[DeviceSeries]] = {}
+    for series in view.devices if "disk" not in view.average_only else ():
+        if (whole := whole_disk_names(series.name)) and _moves_pages(series.loaded):
+            groups.setdefault(whole[0], []).append(series)
+    for group in groups.values():
+        moved = [weighted.mean(series.loaded, "kb_per_s") for series in group]
+        if len(group) > 1 and max(moved) <= _IN_TURN * min(moved):
+            return group
+    return []
+
+
+def _moves_pages(rows: Table) -> bool:
+    """Whether all that is read and written are pages, most of the reads merged, within printed digits."""
+    for way in ("read", "write"):
+        kb, ios, merges = (rows.floats(f"{way}{name}_per_s") for name in ("_kb", "s", "_merges"))
+        off = np.abs(kb - KB_PER_PAGE * (ios + merges))
+        if not (len(rows) and (off <= _PAGES_OFF * kb + _DIGIT_KB).all() and kb.sum() > 0):
+            return False
+        if way == "read" and not (merges.sum() >= ios.sum() and kb.mean() >= _LEAST_KB):
+            return False
+    return True
+
+
+_IN_TURN, _PAGES_OFF, _DIGIT_KB, _LEAST_KB = 2.5, 0.01, 5.2, 256.0
+"""Times apart that areas of one priority are filled and read; and how far kB/s are from those of pages by
+rounding: rates to a hundredth, MB/s to half of one; and kB/s of which these are a few per cent."""
 
 
 _EXACT_KB, _FEW, _MOST = 0.01, 0.1, 0.5

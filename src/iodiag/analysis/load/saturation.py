@@ -414,6 +414,8 @@ def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
     reason = UNTIMED if series.is_untimed else ""
     if not reason and (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
+    if not reason and series.samples.has("held_besides"):
+        reason = "its busy share holds a request that never completes, or a counter that leaked"
     reason = reason or next((said for state in states(series) if (said := _contradicted(series, state))), "")
     if reason:
         return Outcome(rule, "undetermined", (series.name,), reason)

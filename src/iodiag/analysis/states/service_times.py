@@ -12,11 +12,18 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.device_traits import cloud_model, has_remote_name, is_card, is_spinning, names_below
+from iodiag.analysis.view.device_traits import (
+    cloud_model,
+    has_remote_name,
+    is_card,
+    is_optical,
+    is_spinning,
+    names_below,
+)
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
 
-Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"]
+Class = Literal["nvme", "solid", "network", "spinning", "memory card", "optical", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,9 @@ SERVICE: dict[Class, Service] = {
     "network": Service(5, 100, 30, 20, "cloud block storage: single-digit ms stated; iSCSI adds a hop"),
     "spinning": Service(15, 50, 30, 20, "5,400 to 7,200 rpm: 12 ms seek and 5.6 ms turn"),
     "memory card": Service(30, 5, 300, 2, "SD association, class 2 to 10: 2 to 10 MB/s; erase blocks of MB"),
+    "optical": Service(
+        150, 5, 400, 1, "data sheets: 0.1 to 0.2 s for an access, 1 to 20 MB/s for CD and DVD"
+    ),
     "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
 
@@ -70,6 +80,8 @@ def class_of(series: DeviceSeries) -> Class:
     names = names_below(series)
     if is_card(series):
         return "memory card"
+    if is_optical(series):
+        return "optical"
     if any(name.startswith("nvme") for name in names):
         return "network" if cloud_model(series) else "nvme"  # a provider's volume has NVMe's name alone
     # a virtual disk says of itself that it does not spin, and may stand behind a network all the same

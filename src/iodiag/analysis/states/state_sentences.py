@@ -141,6 +141,9 @@ def _in_flight(state: State) -> str:
     return text + BY_LITTLE if state.counted_at_once >= 0 else text
 
 
+HOLDS_ONE_MORE = ", and one more by its counters that never completes: stuck, or a counter that leaked"
+
+
 def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     values: Values = {
         "count": state.samples,
@@ -156,6 +159,7 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     if state.kind == "idle":
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
+    busy = HOLDS_ONE_MORE if state.mean("held_besides") > 0 else busy
     if (printed := state.mean("doubtful_util_pct")) >= 0:
         bound = AT_LEAST if printed <= 100 * state.util else AT_MOST
         busy, values["printed_util"] = busy + bound, printed

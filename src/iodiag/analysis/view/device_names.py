@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 _PHYSICAL = re.compile(
-    r"(?:/dev/)?(?:(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd)\d+.*|"
+    r"(?:/dev/)?(?:(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|scd|fd|nbd|rbd)\d+.*|"
     r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+)"
 )
 

@@ -12,7 +12,8 @@ from iodiag.table.result_cache import cached
 SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts that spread requests over their members; a linear volume may sit on one of its disks."""
 
-_CARD = re.compile(r"mmcblk\d+(p\d+)?")
+_CARD = re.compile(r"mmcblk\d+(p\d+)?|dev179-\d+")
+_OPTICAL = re.compile(r"(sr|scd)\d+|dev11-\d+")
 _REMOTE_NAME = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
 _CONTROLLER = re.compile(
     r"perc|megaraid|logical volume|smart ?array|serveraid|virtual ?disk|\bmr9\d|avago|adaptec|3pardata|"
@@ -47,6 +48,11 @@ def _hides_its_disks(leaf: Device) -> bool:
 def is_card(series: DeviceSeries) -> bool:
     """Whether it is a memory card, which serves one request at a time (SD Association, Physical Layer)."""
     return any(_CARD.fullmatch(name) for name in names_below(series))
+
+
+def is_optical(series: DeviceSeries) -> bool:
+    """Whether it is a drive of optical discs, by its name."""
+    return any(_OPTICAL.fullmatch(name) for name in names_below(series))
 
 
 def spindles(series: DeviceSeries, *, writes: bool, parity: bool = False) -> float | None:

@@ -56,7 +56,7 @@ class Traffic(NamedTuple):
     """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages.
 
     `done` and `merged` are requests/s, both directions, that were completed and merged; `shown` is 1 where a
-    report has a row of the device.
+    report has a row of the device, and `busy` its %util.
     """
 
     names: tuple[str, ...]
@@ -66,6 +66,7 @@ class Traffic(NamedTuple):
     done: Floats
     merged: Floats
     shown: Floats
+    busy: Floats
 
     def total(self) -> Floats:
         """Reads and writes together."""
@@ -136,6 +137,7 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
     for place in mapped:
         lower = [n for n in mapped if _depth(traffic.names[n]) < _depth(traffic.names[place])]
         equal = _carrying(traffic, [place], bases) or [n for n in lower if _is_merged(traffic, [place], n)]
+        equal = equal or _as_busy(traffic, place, bases)
         if len(equal) == 1:
             chained.setdefault(equal[0], []).append(place)
     rest = [n for n in mapped if not any(n in found for found in chained.values())]
@@ -149,8 +151,14 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
             is_exact = _is_equal(traffic, [place], base)
             is_merged = not is_exact and _is_merged(traffic, [place], base)
             what = "is asked as often as" if is_merged else "moves as many bytes as"
+            if base in _as_busy(traffic, place, bases):
+                what = "is as busy as the only disk that moves as many bytes,"
             what_for = " completes and merges" if is_merged else ""
-            when = often if is_exact or is_merged else "over all samples, and in most of them,"
+            when = (
+                often
+                if is_exact or is_merged or what.endswith(",")
+                else "over all samples, and in most of them,"
+            )
             why = f"inferred: {when} {name} {what} {traffic.names[base]}{what_for}"
             yield Device(name, members=(below,), provenance={"members": why})
             below = name
@@ -168,6 +176,30 @@ def _carrying(traffic: Traffic, places: Sequence[int], bases: Sequence[int]) -> 
     names = {traffic.names[n] for n in found}
     wholes = {whole_of(name, names) for name in names}
     return [n for n in found if traffic.names[n] not in wholes]
+
+
+def _as_busy(traffic: Traffic, place: int, bases: Sequence[int]) -> list[int]:
+    """The only disk that reads and writes at least as much in each report, if it is as busy in each.
+
+    What reads ahead below moves more. Of two devices that vary by less a chance would show as much.
+    """
+    able = [
+        base
+        for base in bases
+        if all((grid[base] + ROUNDED_KB >= grid[place]).all() for grid in (traffic.read, traffic.write))
+    ]
+    wholes = {whole_of(traffic.names[n], {traffic.names[n] for n in able}) for n in able}
+    able = [n for n in able if traffic.names[n] not in wholes]
+    own = traffic.busy[place]
+    varies = len(own) > 1 and own.min() >= LEAST_BUSY_PCT and own.max() >= 2 * own.min()
+    if len(able) != 1 or not varies or traffic.total()[place].min() < LEAST_KB:
+        return []
+    apart = np.abs(traffic.busy[able[0]] - own) <= AS_BUSY * np.maximum(traffic.busy[able[0]], own)
+    return able if apart.all() else []
+
+
+LEAST_BUSY_PCT, AS_BUSY = 5.0, 0.1
+"""%util that digits and ticks do not make, and how far apart those of one I/O are."""
 
 
 def _is_merged(traffic: Traffic, places: Sequence[int], base: int) -> bool:
@@ -261,7 +293,8 @@ def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
     )
     grids = []
     paged = np.where(written > 0, np.maximum(written, pages), written)
-    for values in (read[rows], written, paged, done, merged, np.ones(len(rows))):
+    busy = np.nan_to_num(part.floats("util_pct")[rows])
+    for values in (read[rows], written, paged, done, merged, np.ones(len(rows)), busy):
         grid = np.zeros((len(busiest), len(reports)))
         grid[at, when] = values
         grids.append(grid)

@@ -16,8 +16,15 @@ from iodiag.analysis.view.broken_time import of_broken_time
 from iodiag.analysis.view.common_clocks import with_common_reports
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.least_length import with_least_length
+from iodiag.analysis.view.paging_units import with_units
 from iodiag.analysis.view.printed_digits import with_half_digit
-from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched, without_phantoms
+from iodiag.analysis.view.request_columns import (
+    ANOMALIES,
+    BROKEN_TIME,
+    enriched,
+    without_one_more,
+    without_phantoms,
+)
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.analysis.view.wrapped_time import with_time_of_parts
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
@@ -143,7 +150,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             if samples is old and family != "nfs_mounts":  # of which several may be without a name
                 streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
-    tables |= _with_common_reports(tables, average_only)
+    tables = with_units(tables | _with_common_reports(tables, average_only))
     kernel, kernel_origin = _kernel(inputs.captures, sources)
     left_out = None
     parts: Mapping[str, Table] = {}
@@ -408,6 +415,7 @@ def _disk(
     numbers = [name for name in disk.names if _is_number(disk[name])]
     disk, order = _by_device(disk, codes, len(names), numbers)
     disk, reasons = enriched(disk, numbers)
+    disk = without_one_more(disk)
     disk = without_phantoms(disk) if known_bug(kernel, "util_pct", "too high") is PHANTOMS else disk
     is_mistimed = of_broken_time(disk, codes[order], names, topology)
     reasons[(reasons == 0) & is_mistimed] = ANOMALIES.index(BROKEN_TIME)

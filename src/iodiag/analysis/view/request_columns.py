@@ -504,6 +504,34 @@ def without_phantoms(disk: Table) -> Table:
     )
 
 
+def without_one_more(disk: Table) -> Table:
+    """With an unknown busy share where the queue and the busy share hold one request more than is served.
+
+    It is stuck, or was never taken off the counters: in each of the samples, two and more, in which the
+    device is busy the queue is one more than rate times latency, and less than the busy share is of requests
+    that complete. One across an edge is in one sample; flushes, which some kernels count in the queue alone,
+    are of a writer that has one at a time of them, and so has more writes.
+    """
+    ios, depth, util = (disk.floats(name) for name in ("ios_per_s", "queue_depth", "util"))
+    held = ios * disk.floats("await_ms") / 1000
+    is_busy = util >= _LEAST_PHANTOM
+    found = (util >= FULL) & (np.abs(depth - held - 1) <= _PINNED) & (held < util - _PART) & (held >= _PART)
+    found &= least_writes(disk) <= _FLUSHES
+    if not found.any():
+        return disk
+    codes = numbered(disk["device"])[0]
+    busy, phantom = (np.bincount(codes, weights=rows) for rows in (is_busy, found))
+    found &= ((busy == phantom) & (phantom > 1))[codes]
+    columns = {"util": np.where(found, np.nan, util), "depth": np.where(found, held, disk.floats("depth"))}
+    trusted = disk["is_util_trusted"] & ~found
+    holds = np.where(found, 1.0, np.nan)
+    return disk.with_columns(**columns, is_util_trusted=trusted, held_besides=holds).with_made(_WHILE_BUSY)
+
+
+_PART, _FLUSHES = 0.1, 25.0
+"""Requests in flight that digits do not hide, and writes/s of a writer that waits for a flush after each: no
+flush takes 40 ms time and again."""
+
 _LEAST_PHANTOM, _AS_MUCH, _PHANTOM, FULL = 0.05, 0.05, 5.0, 0.95
 """Busy share of more than rounding; how near the queue is to it; times what the requests hold; and the share
 from which one request may be stuck."""

@@ -33,8 +33,9 @@ class DeviceSeries:
     `samples` holds the disk table's columns and those that request_columns adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
     read_size_kb, write_size_kb, is_util_trusted, doubtful_util_pct (as printed, where latencies refute
-    it), void_util_pct (as printed, where next to nothing was in flight), is_idle, stream, sample. What
-    several rules derive from a device is `@cached` on it.
+    it), void_util_pct (as printed, where next to nothing was in flight), held_besides (1 where its counters
+    hold a request that never completes), is_idle, stream, sample. What several rules derive from a device is
+    `@cached` on it.
     """
 
     name: str

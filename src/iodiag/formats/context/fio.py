@@ -36,6 +36,8 @@ _JOB = (
     r"^\s*(?P<job>\S.{0,200}?): \(g=\d+\): rw=(?P<rw>\w+), (?:bs=(?P<bs>.{1,120}?), )?"
     r"ioengine=(?P<engine>[\w/-]+), iodepth=(?P<depth>\d{1,6})"
 )
+_STATUS = r"^Jobs: (?P<jobs>\d{1,6}) \(f=\d{1,6}\): "
+_STATUS_RATES, _STATUS_RATE = r"\[([rwt]=[^\[\]]{1,80})\]", r"([rwt])=(\d{1,9}(?:\.\d{1,3})?[kKMG]?)"
 _RESULT = r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err="
 _NUMBER = r"\d{1,14}(?:\.\d{1,6})?"
 _DIRECTION = r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$"
@@ -214,6 +216,7 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
     found: list[_Result] = []
     options: Values = {}
     disks: list[tuple[re.Match[str], Line]] = []
+    status: tuple[re.Match[str], Line] | None = None
     used = 0
     for at, line in solid(lines):
         text = line.text
@@ -223,6 +226,8 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
             jobs[job["job"]] = _options(job)
         elif result:
             options = {"job": result["job"], **jobs.get(result["job"], {}), "jobs": float(result["jobs"])}
+        elif running := re.match(_STATUS, text):
+            status = (running, line)
         elif way and options:
             found.append(_Result({**options, "direction": way["way"], **_rates(way["rest"])}, [line]))
         elif found and at - used <= 3 and _take_times(found, line):
@@ -232,7 +237,7 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif not re.match(_OWN, text):
             break
         used = at
-    facts = []
+    facts = [] if found or status is None else list(_while_running(jobs, *status, source))
     for each in found:
         own = [other for other in found if other.values["job"] == each.values["job"]]
         each.values.setdefault("device", _only([disk["name"] for disk, _ in disks]))
@@ -242,6 +247,26 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
         facts.append(_fact(each.values, source, each.lines))
     arrays = tuple(_arrays(disks, source))
     return ContextBlock(used, arrays, tuple(facts), layout="normal") if facts or arrays else None
+
+
+def _while_running(
+    jobs: Mapping[str, Values], status: re.Match[str], line: Line, source: str
+) -> Iterator[Fact]:
+    """What a run that is not over shows of itself: the last rates of its status line, without latencies."""
+    values = {**next(iter(jobs.values()), {}), "jobs": float(status["jobs"])}
+    values |= {"job": next(iter(jobs), None)}
+    rates: dict[str, Values] = {}
+    for group in re.findall(_STATUS_RATES, status.string):
+        for way, number in re.findall(_STATUS_RATE, group):
+            own = rates.setdefault(_WAYS[way], {})
+            factor = {"k": 1e3, "M": 1e6}.get(number[-1], 1.0)
+            iops = float(number.rstrip("kKMG")) * factor
+            own |= {"iops": iops} if group.endswith(" IOPS") else {"kb_per_s": size_kb(number)}
+    if len(jobs) == 1:  # of several the line has sums
+        yield from (_fact({**values, "direction": way, **own}, source, [line]) for way, own in rates.items())
+
+
+_WAYS = {"r": "read", "w": "write", "t": "trim"}
 
 
 def _arrays(disks: Sequence[tuple[re.Match[str], Line]], source: str) -> Iterator[Device]:

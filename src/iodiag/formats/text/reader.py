@@ -12,7 +12,15 @@ from iodiag.formats import table_formats
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.logged_lines import unwrapped
-from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
+from iodiag.formats.text.clean.margins import (
+    Unzoned,
+    unbordered,
+    unbroken,
+    uncut,
+    unlisted,
+    unprefixed,
+    unquoted,
+)
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
@@ -30,7 +38,7 @@ from iodiag.formats.text.times.row_times import clock_notes, timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 
-_REWRITES = (unwrapped, uncut, unflattened, unquoted, unbordered, respelled, unprefixed)
+_REWRITES = (unwrapped, uncut, unflattened, unquoted, unbordered, respelled, unlisted, unprefixed)
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
 
 

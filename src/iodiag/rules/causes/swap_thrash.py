@@ -4,15 +4,17 @@ What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all th
 at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of 50 MB/s and more
 into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of swapping the
 traffic of a device tells that lsblk or /proc/swaps names as swap; where nothing does, one that moves exactly
-one page at a time both ways, of which the disk below merges writes alone, is possibly swap. Large amounts are
-believed from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait
-for it: swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it
-is a third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back;
-pages that only leave are no shortage where more memory is free or cache than lies in swap, and pages that
-only come back are one where they are nearly all that is paged, tasks wait, and there is no such room. Pages
-that come back all the time are a note where swap holds twice what is free or cache; so are pages that leave
-while more memory than they take is free throughout, which is no shortage, and swap that fills with pages
-which stay in memory, while hardly any is written.
+one page at a time both ways, of which the disk below merges writes alone, is possibly swap, and so are
+partitions of one disk that take turns at that. Large amounts are believed from one sample, small ones from
+three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it: swapping both ways is nearly all
+that is paged and iowait is 15 % and more or a task is blocked, or it is a third and most of the CPUs' time is
+iowait. Both ways means that a fifth of what is swapped comes back; pages that only leave are no shortage
+where more memory is free or cache than lies in swap, and pages that only come back are one where they are
+nearly all that is paged, tasks wait, and there is no such room. Pages that come back all the time are a note
+where swap holds twice what is free or cache; so are pages that leave while more memory than they take is free
+throughout, which is no shortage, and swap that fills with pages which stay in memory, while hardly any is
+written. Pages that leave at 0.8 MB/s and more without such room are missed where what is read falls by half
+meanwhile, while more tasks wait and the CPUs are idle for longer.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
 critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
@@ -28,7 +30,7 @@ References: vmstat(8), si and so; sar(1), -W and -B; Documentation/accounting/ps
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +39,10 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import (
     beside,
+    cost_of_swapping_out,
     has_room,
     page_traffic,
+    paging_partitions,
     room_kb,
     swap_devices,
     swap_used_kb,
@@ -55,7 +59,7 @@ from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB, KB_PER_MB
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
-from iodiag.table.table import Mask, Table
+from iodiag.table.table import Mask, Table, stacked
 
 HALF = 0.5
 _NEARLY_FULL = 90.0
@@ -68,6 +72,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     frame = swapped(view)
     if frame is None and (found := page_traffic(view, limits)) is not None:
         yield _possible(view, *found)
+        return
+    if frame is None and (areas := paging_partitions(view)):
+        yield _of_areas(view, areas, limits)
         return
     if frame is None:
         text = "nothing counts what is swapped, and no device is known to hold swap"
@@ -84,6 +91,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         _overcommitted(view, frame, limits)
         or _of_places(view, frame)
         or _unprompted(view, frame, limits)
+        or _missed(view, frame, limits)
         or _quiet(view, frame, len(rows), limits)
     )
 
@@ -111,6 +119,31 @@ def _possible(view: View, series: DeviceSeries, disk: DeviceSeries) -> Finding:
         confirm=("swapon -s", "vmstat 1"),
         refutes=("a database of 4 kB pages", "a device-mapper target that splits what a file system writes"),
     )
+
+
+def _of_areas(view: View, areas: Sequence[DeviceSeries], limits: Limits) -> Finding:
+    """Partitions that look like swap areas of one priority; likely where swap is in use and CPUs wait."""
+    rows = stacked([series.loaded for series in areas])
+    values: Values = {"names": ", ".join(series.name for series in areas), "iowait": _iowait(view, rows)}
+    for way in ("read", "write"):
+        values[way] = sum(weighted.mean(series.loaded, f"{way}_kb_per_s") for series in areas)
+    used = [fact for fact in view.facts_of("free") if fact.number("swap_used_pct") >= AREAS_USED]
+    is_felt = bool(used) and float(values["iowait"]) >= limits.felt_iowait
+    text = "{names} move nothing but single pages (4 kB) both ways, at like rates: {read:kb} come "
+    text += "in and {write:kb} go out, as of swap areas that take turns"
+    return RULE.finding(
+        severity="warning" if is_felt else "notice",
+        confidence="medium" if is_felt else "low",
+        **device_fields(rows, *(series.name for series in areas)),
+        summary=say(("Memory is short: " if is_felt else "Memory may be short: ") + text + ".", values),
+        evidence=(cite(rows, text, values), *(cite_fact(fact) for fact in used[:1])),
+        confirm=("swapon -s", "vmstat 1"),
+        refutes=("file systems or databases of 4 kB pages on each of them",),
+    )
+
+
+AREAS_USED = 25.0
+"""Share of swap in use, in %, from which it is no remainder of idle pages (judgement)."""
 
 
 def _presses(view: View, frame: Table, limits: Limits) -> Mask:
@@ -195,6 +228,31 @@ def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
     )
 
 
+def _missed(view: View, frame: Table, limits: Limits) -> Finding | None:
+    """Pages that leave while there is no room for them and less is done: somebody misses their memory."""
+    found = cost_of_swapping_out(view, frame, WINDOW_EXIT_SHARE * limits.swapped_kb)
+    if "swapping" in view.average_only or found is None or has_room(view, found[0]).all():
+        return None
+    rows, values = found
+    values |= {"out": weighted.mean(rows, "out_kb"), "count": len(rows), "samples": len(frame)}
+    text = (
+        f"{{out}} kB/s go out to swap{{for_cache}}, {in_samples(len(frame))}; meanwhile {{times:.1f}} times "
+    )
+    text += (
+        "less is read, {wait_then:.1f} tasks wait instead of {wait_else:.1f}, and time without work rises "
+    )
+    text += "from {idle_else:.0f} to {idle_then:.0f} %"
+    of_cache = ("Keep the cache from taking their place: lower vm.swappiness, read or write past it.",)
+    return _noted(
+        "Memory is short: programs are paged out, and less is done",
+        say(f"Programs are paged out: {text}.", values),
+        cite(rows, text, values, worst="out_kb"),
+        rows,
+        (*of_cache * bool(values["for_cache"]), *RULE.remedy),
+        severity="warning",
+    )
+
+
 def _of_places(view: View, frame: Table) -> Finding | None:
     """That swap fills while hardly anything goes out: with pages that are in memory too (swap cache)."""
     swap = view.samples("swap")
@@ -236,9 +294,10 @@ def _noted(
     rows: Table,
     remedy: tuple[str, ...],
     confirm: tuple[str, ...] = ("vmstat 1", "swapon --show"),
+    severity: Severity = "notice",
 ) -> Finding:
     return RULE.finding(
-        severity="notice",
+        severity=severity,
         confidence="medium",
         **time_fields(rows, of_host=True),
         title=title,

@@ -222,8 +222,8 @@ def _beside_disks(
     if not means or any(np.isnan(mean["depth"]) for mean in means.values()):
         return None
     stuck = [device for device, mean in means.items() if mean["util"] >= 0.9 and not mean["ios_per_s"] > 0]
-    if stuck:
-        return f"iowait is high, and {stuck[0]} is busy all the time but completes nothing"
+    if stuck := stuck or [device for device, rows in parts.items() if rows.has("held_besides")]:
+        return f"iowait is high, and {stuck[0]} is busy all the time with what does not complete"
     name = max(means, key=lambda device: means[device]["depth"])
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]

@@ -89,6 +89,7 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     count = len(np.unique(np.stack(keys), axis=1).T)  # two tools' reports of a segment are of two phases
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
     is_of_mounts = found.keys() == {"nfs_mounts"}
+    is_proven = "disk" in found and _are_totals_of_hours(found["disk"])
     alone, beside, cited = _SAID_OF_TOP if is_of_top else _SAID
     values: Values = {
         "count": count,
@@ -97,7 +98,7 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
     }
     return RULE.finding(
         severity="notice" if only else "info",
-        confidence="high" if len(contrasts) >= limits.columns or not only else "low",
+        confidence="high" if len(contrasts) >= limits.columns or not only or is_proven else "low",
         summary=say(alone if only else beside, values) + "".join(f" {one.text}." for one in chronic),
         evidence=(
             cite(rows[np.sort(first)], cited, values),
@@ -107,6 +108,20 @@ def _finding(view: View, found: dict[str, Table], limits: Limits, is_of_top: boo
         ),
         **_OF_MOUNTS if is_of_mounts else _OF_TOP if is_of_top else _OF_OTHERS,
     )
+
+
+def _are_totals_of_hours(old: Table) -> bool:
+    """Whether totals over their rates are one length of time, of each device and way, of an hour or more."""
+    rates = np.concatenate([old.floats(f"{way}_kb_per_s") for way in DIRECTIONS])
+    lengths = np.concatenate([old.floats(f"{way}_kb") for way in DIRECTIONS]) / np.where(
+        rates > 0, rates, np.nan
+    )
+    known = lengths[(rates >= _LEAST_KB) & np.isfinite(lengths)]
+    return bool(len(known) > 1 and np.ptp(known) <= _ONE_LENGTH * known.min() and known.min() >= _HOUR_S)
+
+
+_LEAST_KB, _ONE_LENGTH, _HOUR_S = 10.0, 1e-3, 3600.0
+"""kB/s whose hundredths round by half a thousandth, how far lengths are apart then, and none of a sample."""
 
 
 def _chronic(old: Table) -> Iterator[Evidence]:

@@ -68,6 +68,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     outlives[:-1] |= outlives[1:].copy()
     # a depth that rate and latency contradict proves nothing (Little's law)
     counter = samples.floats("queue_depth")
+    outlives |= samples.floats("held_besides") > 0  # unless that one is stuck
     outlives |= counter < 0.5 * samples.floats("ios_per_s") * await_ms / 1000 - half
     most = (1 + limits.least_excess / 100) * (depth + half)
     beyond = (util - half / 100 > most) & (util >= limits.least_util / 100)

@@ -54,6 +54,18 @@ class _Prefix(NamedTuple):
     is_strong: bool
 
 
+def unlisted(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Lines without the mark of a list or a comment that each of them has: `- `, `# `, `  1. `."""
+    marks = [_MARK.match(piece.text) for piece in pieces if piece.text.strip()]
+    kinds = {mark[0].strip().strip("0123456789") if mark else "" for mark in marks}
+    if len(marks) < _FEWEST_MARKS or len(kinds) > 1 or "" in kinds:
+        return pieces
+    return [piece._replace(text=_MARK.sub("", piece.text, count=1)) for piece in pieces]
+
+
+_MARK, _FEWEST_MARKS = re.compile(r"^\s{0,8}(?:[-*#]|\d{1,5}[.)])(?:\s|$)"), 5
+
+
 def unprefixed(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Lines without the prefix that a header shows: `12:00:01 host iostat[7]: `, `web1: `, `17 `, `: `.
 

@@ -35,6 +35,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.array.busier_siblings import Busier, busier_siblings
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
@@ -47,7 +48,7 @@ from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import class_of, is_felt
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.slow_member import slower_than_similar
@@ -70,7 +71,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     busy_reports = _resync_reports(view)
     groups = list(peer_groups(view))
     for peers in groups:
-        verdict = _judge(peers, limits, busy_reports)
+        verdict = _judge(view, peers, limits, busy_reports)
         if isinstance(verdict, Case):
             disk = _disk(view, verdict.slow)
             cases.setdefault(disk, []).append(verdict)
@@ -110,7 +111,7 @@ def _resync_reports(view: View) -> Keys:
     return np.unique(np.concatenate(found))
 
 
-def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
+def _judge(view: View, peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
     names = tuple(device.name for device in peers.devices)
     reason = "no samples in which all of them served requests of the same kind"
     for found in comparisons(peers, limits.ratio, limits.persistence / 100):
@@ -122,7 +123,7 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
             reason = "a member is slower than its peers, but over too few requests; capture for longer"
         elif weighted.mean(found.window, "depth") < limits.least_depth:
             reason = "a member is slower than its peers, but hardly used; capture under load"
-        elif not peers.is_stated and (doubt := _doubt(found)):
+        elif not peers.is_stated and (doubt := _doubt(view, found)):
             reason = doubt
         elif not (found.is_equal_load or _is_spared(found, peers, limits.ratio)):
             reason = "a member is slower than its peers, but carries another load; compare at equal loads"
@@ -145,7 +146,7 @@ def _is_spared(found: Comparison, peers: Peers, ratio: float) -> bool:
     return peers.is_stated and same_size and does_more
 
 
-def _doubt(found: Comparison) -> str:
+def _doubt(view: View, found: Comparison) -> str:
     """Why one of peers that nothing states is not told as the slow one; empty where it may be."""
     sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in found.rows]
     if max(sizes) > LIKE_SIZE * min(sizes):
@@ -158,6 +159,23 @@ def _doubt(found: Comparison) -> str:
     # the same one of four in three captures is chance in one of sixteen
     if found.captures < REPEATED and len(others) > 2 and found.latencies[found.slow] < APART * others.max():
         return "no single member is slow: the next one takes nearly as long"
+    if name := _as_slow_with_less(view, found):
+        return f"no single member is slow: {name} takes nearly as long, and does no more of the same size"
+    return ""
+
+
+def _as_slow_with_less(view: View, found: Comparison) -> str:
+    """A disk at another rate that takes nearly as long for no more requests of one size and direction."""
+    columns = ("latency_ms", "ios_per_s", "size_kb", "reads_per_s")
+    latency, ios, size, reads = (weighted.mean(found.window, name) for name in columns)
+    names = {device.name for device in found.peers.devices}
+    for series in (one for one in disks_of(view) if one.name not in names):
+        rows = series.samples[same_reports(series.samples, found.window)]
+        wait, rate, other, read = (weighted.mean(rows, name) for name in columns)
+        is_like = max(size, other) <= APART * min(size, other) and ios / 4 <= rate <= ios
+        is_one_way = (reads, read) == (ios, rate) or (reads, read) == (0, 0)
+        if is_like and is_one_way and wait * APART >= latency:
+            return series.name
     return ""
 
 
