@@ -2312,3 +2312,20 @@ def test_a_queue_that_a_load_generator_asks_for_is_no_trouble_by_itself(mb, dept
     report = report_of(FIO + iostat([{"sda": row}], cpu={"%iowait": 90.0, "%idle": 5.0, "%user": 5.0}))
     assert ("in flight are its own queue" in report.headline) is is_its
     assert (report.verdict.state == "unknown" and report.verdict.severity is None) is is_its
+
+
+@pytest.mark.parametrize(
+    ("rate", "merged", "device", "is_told"),
+    [
+        (380, 230, "sdg", True),
+        (380, 20, "sdg", False),  # not adjacent
+        (150, 230, "sdg", False),  # a seek for each
+        (380, 230, "nvme0n1", False),
+    ],
+)
+def test_streams_that_take_turns_at_a_busy_disk_are_told_by_what_it_needs_for_each(
+    rate, merged, device, is_told
+):
+    row = load(rate, 14, size=100, util=94, depth=0.014 * rate) | {"rrqm/s": merged}
+    text = report_of(iostat([{device: row}] * 2, cpu={"%iowait": 45.0, "%idle": 50.0, "%user": 5.0})).headline
+    assert ("bulk reads of several streams by turns" in text) is is_told

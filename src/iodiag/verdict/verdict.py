@@ -56,7 +56,14 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, carrier_clause, likely, own_load, volume_clause
+from iodiag.verdict.possible_reason import (
+    WAIT_NOT_SHOWN,
+    carrier_clause,
+    likely,
+    own_load,
+    turns_clause,
+    volume_clause,
+)
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
@@ -367,7 +374,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         text = f"No trouble is visible, but how fast it may be is not shown: {did}. {asks}"
         return Verdict("unknown", devices=(series.name,), asks=asks), text
     why = carrier_clause(view, series, state) or likely(view, series, state)
-    why = why or volume_clause(view, series, state)
+    why = why or volume_clause(view, series, state) or turns_clause(series, state)
     why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
