@@ -308,7 +308,7 @@ def _second_of_pages(groups: Sequence[RowGroup]) -> float:
     may be, but hardly any is an odd multiple: of pages of 4 kB half are.
     """
     later = [rows.numbers[rows.report > 0][:_MOST_ROWS, list(rows.pages_at)].ravel() for rows in groups]
-    kb = np.unique(np.concatenate(later))[:_MOST_LATER]
+    kb = np.unique(np.concatenate([np.empty(0), *later]))[:_MOST_LATER]
     kb = kb[kb > 0]
     pages = kb[kb % _PAGE_KB == 0] / _PAGE_KB
     by_chance = sum(math.comb(len(kb), count) for count in range(len(pages), len(kb) + 1)) / 2 ** len(kb)
