@@ -468,6 +468,12 @@ def is_off_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> 
     return length <= 3 and distinct >= 2 * _FEWEST_RATES and share <= 0.5
 
 
+def are_near_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> bool:
+    """Whether no rate of some reports lies off the grid of an interval, give or take hundredths."""
+    share, distinct = _on_grid(rates, report, length)
+    return bool(length > 0) and (share == 1 or not distinct)
+
+
 def _on_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> tuple[float, int]:
     """The share of rates on the grid of an interval, give or take hundredths, and how many differ."""
     is_known = np.isfinite(rates) & (rates > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,34 @@ def test_clocks_that_stand_above_every_report_begin_no_run():
     read = reading(text)
     assert read.disk["segment"].nunique() == 1
     assert not read.disk["since_boot"].any()
+
+
+@pytest.mark.parametrize(("runs", "count"), [(3, 2), (3, 4), (9, 3)])
+def test_a_clock_of_the_loop_above_the_tool_s_own_begins_a_run(runs: int, count: int):
+    host, text = Host(), ""
+    for _ in range(runs):
+        text += f"{host.date}\n\n"
+        for report in host.iostat(1.0, count):
+            text += f"11/20/26 12:00:00\n{report}"
+        host.wait(1.0)
+    stamps = iter(range(60))
+    text = re.sub("12:00:00(?=\n)", lambda _: f"12:00:{next(stamps):02}", text)
+    read = reading(text).disk
+    assert read["segment"].nunique() == runs
+    assert read["since_boot"].tolist() == ([True] * 2 + [False] * 2 * (count - 1)) * runs
+
+
+@pytest.mark.parametrize("wanted", [(2,), (2, 5, 6)])
+def test_another_clock_above_some_reports_begins_no_run(wanted: tuple[int, ...]):
+    host = Host()
+    reports = host.iostat(1.0, 9)[1:]
+    text = "".join(
+        (f"{host.date}\n" if n in wanted else "") + f"11/20/26 12:00:{n:02}\n{report}"
+        for n, report in enumerate(reports)
+    )
+    read = reading(text).disk
+    assert read["segment"].nunique() == 1
+    assert not read["since_boot"].any()
 
 
 def test_a_tool_without_an_interval_started_again_and_again():

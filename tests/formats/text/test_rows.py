@@ -233,7 +233,7 @@ def test_a_last_line_that_is_cut_off_within_a_number_is_said_once():
     capture = reading("\n".join(["Device r/s rkB/s r_await %util aqu-sz", *rows]))
     assert capture.disk["read_await_ms"].tolist() == [3, 3, 3]
     assert capture.disk["util_pct"].isna().tolist() == [False, False, True]
-    assert len(capture.notes) == 1
+    assert capture.remarks.count("cut off") == 1
 
 
 def test_a_last_row_whose_name_stands_above_it_is_whole():

@@ -522,6 +522,39 @@ def test_runs_below_their_own_banner_or_command_over_a_restart_of_the_host(above
     assert read.disk["since_boot"].tolist() == since_boot
 
 
+@pytest.mark.parametrize(
+    ("step", "first", "others", "since_boot", "is_noted"),
+    [
+        # clocks tell the interval where too few rates prove it
+        (1, "17.46 3.18 8.23", ("0.00 0.00 0.00", "0.00 2.00 0.00"), [True, False, False], False),
+        (5, "17.46 3.18 8.23", ("0.20 0.00 1.60", "0.00 0.40 0.00"), [True, False, False], False),
+        # cut out of a run: a sample of the same interval
+        (1, "17.00 3.00 8.00", ("0.00 0.00 0.00", "0.00 2.00 0.00"), [False] * 3, False),
+        # samples of 1.01 s, of a collector every 5 s: they may be samples, which so few rates do not prove
+        (1, "16.83 2.97 7.92", ("0.00 0.00 0.00", "0.00 1.98 0.00"), [False] * 3, True),
+        (5, "16.83 2.97 7.92", ("0.99 0.00 1.98", "0.00 2.97 0.00"), [False] * 3, True),
+        # too long for two decimals, or without clocks: open, but said
+        (60, "17.46 3.18 8.23", ("0.02 0.03 0.00", "0.00 0.05 0.02"), [False] * 3, True),
+        (None, "17.46 3.18 8.23", ("0.00 0.00 0.00", "0.00 2.00 0.00"), [False] * 3, True),
+        # next to those that follow nothing is to be said
+        (None, "0.41 1.37 0.13", ("0.00 0.00 0.00", "0.00 2.00 0.00"), [False] * 3, False),
+    ],
+)
+def test_without_a_banner_clocks_tell_the_grid_of_a_first_report(step, first, others, since_boot, is_noted):
+    rows = ""
+    for n, rates in enumerate((first, *others)):
+        at = pd.Timestamp("2026-11-20 10:00:00") + pd.Timedelta(seconds=n * (step or 0))
+        rows += f"{at:%m/%d/%Y %H:%M:%S}\n" if step else ""
+        rows += f"{HEADER}sda 0.00 {rates} 37.41 9.40 12.00 0.40 4.10 2.90 9.00\n\n"
+    read = reading(rows)
+    assert read.disk["since_boot"].tolist() == since_boot
+    assert ("may be the average since boot" in read.remarks) == is_noted
+    for above in ("$ iostat -dxy 1\n", BANNER):
+        read = reading(above + rows)
+        assert "may be the average since boot" not in read.remarks
+        assert "-dxy" not in above or not read.disk["since_boot"].any()
+
+
 def test_the_host_of_a_banner_without_a_date_is_known():
     read = reading(f"Linux 5.0.0-13-generic (db1) _x86_64_ (4 CPU)\n\n{ROWS[0]}")
     assert read.disk["host"].tolist() == ["db1"]

@@ -308,7 +308,7 @@ def _second_of_pages(groups: Sequence[RowGroup]) -> float:
     may be, but hardly any is an odd multiple: of pages of 4 kB half are.
     """
     later = [rows.numbers[rows.report > 0][:_MOST_ROWS, list(rows.pages_at)].ravel() for rows in groups]
-    kb = np.unique(np.concatenate(later))[:_MOST_LATER]
+    kb = np.unique(np.concatenate([np.empty(0), *later]))[:_MOST_LATER]
     kb = kb[kb > 0]
     pages = kb[kb % _PAGE_KB == 0] / _PAGE_KB
     by_chance = sum(math.comb(len(kb), count) for count in range(len(pages), len(kb) + 1)) / 2 ** len(kb)
@@ -412,11 +412,12 @@ def _has_their_load(groups: Sequence[RowGroup]) -> bool:
     return True
 
 
-def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
+def must_be_since_boot(groups: Sequence[RowGroup], length: float = math.nan) -> bool:
     """Whether the numbers alone prove that the first report is an average since boot.
 
     Its totals and rates are those of an odd length of more than ten minutes, its requests have a size or a
     latency though their rates round to nothing, or its event rates lie off the grid on which all others lie.
+    Few of those prove no grid; where clocks tell the `length` of all, it is enough that none lies off it.
     """
     span = _totals_span(groups)
     if not np.isnan(span):
@@ -427,17 +428,24 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     later = _rates(groups, is_first=False)
     usual = _others_grid(groups)
     is_single = _later(groups) < 2
+    if np.isnan(usual) and _clock.are_near_grid(later, _reports_of_rates(groups), length):
+        usual, is_single = length, False
     if np.isnan(usual) or (is_single and len(np.unique(later[later > 0])) < _FEWEST_OF_ONE):
         return False
     first = np.unique(_rates(groups, is_first=True))
     first = first[first > 0]
     # a sample of another length, or of a few hundredths more or less, lies on the grid of its own
     is_sample = not np.isnan(_clock.grid_interval(first))
-    if is_sample or any(_clock.is_on_grid(first, length).all() for length in _like(usual)):
+    if is_sample or any(_clock.is_on_grid(first, near).all() for near in (*_like(usual), *_like(1.0))):
         return False
     is_off = ~_clock.is_on_grid(first, usual)
     fewest = _FEWEST_OF_ONE if is_single else _FEWEST_OFF
     return bool(is_off.sum() >= fewest and is_off.mean() >= 0.5)
+
+
+def is_first_open(groups: Sequence[RowGroup]) -> bool:
+    """Whether the first of several reports may be an average since boot and is unlike those that follow."""
+    return not is_alone(groups) and not lies_among(groups) and may_be_since_boot(groups)
 
 
 def _like(usual: float) -> Floats:

@@ -45,7 +45,8 @@ def below_clocks(
     """For each block the number of the clock line that its run began under; 0 where a clock begins no run.
 
     `report`, `blocks` and `segments` are those of the rows of every layout of one tool. A clock begins a run
-    where several reports stand under it: a tool that prints the time itself does so for each.
+    where several reports stand under it: a tool that prints the time itself does so for each. Where the loop
+    prints one as well, the first report of each run stands below two.
     """
     clock_lines = np.flatnonzero(found.classes == CLASS["clock"])
     above = np.searchsorted(clock_lines, found.blocks.first)
@@ -55,7 +56,7 @@ def below_clocks(
     size = 1 + max(int(part.max(initial=0)) for part in report)
     keys = np.unique(np.concatenate([_told_once(c * size + r) for c, r in zip(of_row, report, strict=True)]))
     clocks, counts = np.unique(keys[keys >= size] // size, return_counts=True)
-    if not (counts > 1).any():
+    if not ((counts > 1).any() or (np.diff(clocks) > 1).any()):
         return result
     block_of, segment_of = np.concatenate(list(blocks)), np.concatenate(list(segments))
     segment_at = dict(zip(np.concatenate(of_row).tolist(), segment_of.tolist(), strict=True))
@@ -67,7 +68,25 @@ def below_clocks(
             here = np.unique(block_of[segment_of == segment])
             # what has lost its clock goes on with the run above it
             result[here] = np.maximum.accumulate(above[here])
+        else:
+            here = np.unique(block_of[segment_of == segment])
+            result[here] = _below_two(above[here])
     return result
+
+
+def _below_two(above: Ints) -> Ints:
+    """The clock that each block's run began under where a loop and its tool print one each; else 0.
+
+    Each run has as many reports as the others, two or more, and the first of each stands below both clocks.
+    """
+    clocks, place = np.unique(above, return_inverse=True)
+    steps = np.diff(clocks, prepend=clocks[0] - 2)
+    starts = np.flatnonzero(steps == 2)
+    sizes = np.diff(starts, append=len(clocks))
+    is_even = len(starts) >= _FEWEST_STARTS and sizes[0] > 1 and (sizes[:-1] == sizes[0]).all()
+    if not clocks[0] or steps.max() > 2 or not is_even or sizes[-1] > sizes[0]:
+        return np.zeros_like(above)
+    return np.asarray(clocks[starts][np.searchsorted(starts, place, "right") - 1])
 
 
 def _told_once(numbers: Ints) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ _PARTED_DISK = re.compile(
 _HARDLY_IDLE = 10.0
 _EVEN, _CUT = 0.1, 1.5  # of the usual length: how far others are off it, and a first one that is none
 _MOST_UNTIMED = 20
+_MAY_AVERAGE = "the first report may be the average since boot: neither its numbers nor a banner tell"
 _FEWEST_FORGOTTEN = 2
 _PAGED = ("bi", "bo")
 _INTERRUPTS = "interrupts_per_s"
@@ -49,7 +50,8 @@ class Timing:
     `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
     of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of
     one text whose `clocks` have the same number have the same clocks, and so all of this. `is_of_twelve`
-    says that the clocks of sar's rows have twelve hours and do not name their half.
+    says that the clocks of sar's rows have twelve hours and do not name their half. `doubtful` are rows that
+    begin a run of which nothing proves that it begins with a sample, nor with an average since boot.
     """
 
     local: Floats
@@ -61,6 +63,7 @@ class Timing:
     is_dated: Bools
     clocks: int
     is_of_twelve: bool = False
+    doubtful: list[int] = field(default_factory=list)
 
     @property
     def absolute(self) -> Floats:
@@ -149,6 +152,8 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         if rows.layout.clock == "line":
             yield from _without_own_clock(found, rows)
             yield from _with_lost_ticks(found, rows, timing)
+        for row in [row for row in timing.doubtful if not timing.since_boot[row]][:_MOST_UNTIMED]:
+            yield _note(found, int(rows.lines[row]), _MAY_AVERAGE)
         at = np.flatnonzero(~is_untimed)
         # the sections of sar begin again at the first sample, and so do runs one below the other
         group = rows.block if rows.layout.clock == "row" else timing.segment
@@ -557,6 +562,8 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str, use
         is_old = _report_times.is_another_start(own) if number else _begins_at_boot(found, origin, parts, own)
         if is_old and (number or not _is_use_forgotten(parts, used)):
             old = np.append(old, start + _report_times.first_and_its_copy(own))
+        elif not number and _is_first_unknown(origin, parts) and _report_times.is_first_open(own):
+            parts[0].timing.doubtful.append(parts[0].where.start)
     old = np.append(old, _report_times.anew_at_boot(groups, stretches))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
@@ -798,7 +805,23 @@ def _begins_at_boot(
         if _report_times.is_alone(groups):
             return not _is_of_now(parts[0]) and _report_times.may_be_since_boot(groups)
         return _report_times.is_another_start(groups)
-    return _report_times.must_be_since_boot(groups)
+    return _report_times.must_be_since_boot(groups, _clocked_length(parts))
+
+
+def _is_first_unknown(origin: Origin, parts: Sequence[_Part]) -> bool:
+    """Whether nothing around the reports of a tool that prints a banner tells where it began."""
+    is_told = origin.banner is not None or origin.started is not None or _is_of(origin, parts)
+    return parts[0].rows.layout.first_report == "since boot below its banner" and not (
+        is_told or origin.is_elided
+    )
+
+
+def _clocked_length(parts: Sequence[_Part]) -> float:
+    """The one length of all reports but the first that clocks tell; NaN where they tell none or several."""
+    timed = [part for part in parts if part.has_own_clocks()]
+    shown = [part.timing.interval[part.where][part.timing.report[part.where] > 0] for part in timed]
+    lengths = np.unique(np.concatenate([np.empty(0), *shown]))
+    return float(lengths[0]) if len(lengths) == 1 else np.nan
 
 
 def _is_of_now(part: _Part) -> bool:
