@@ -219,7 +219,9 @@ def test_a_recorded_capture_printed_again_says_the_same(folder):
 )
 def test_a_recorded_capture_in_an_old_layout_turns_nothing_round(folder, layout):
     load, texts, said = recorded(folder)
-    assert set(verdicts(report_of(writer.iostat(load, Style(layout)), context=texts))) <= set(said)
+    # a column less may lose the cause that has replaced what it does to the device
+    effects = superseded(report_of(writer.iostat(load), context=texts))
+    assert set(verdicts(report_of(writer.iostat(load, Style(layout)), context=texts))) <= set(said) | effects
 
 
 SEEDS = sorted((Path(__file__).parents[1] / "samples" / "seeds").glob("*.txt"))

@@ -47,7 +47,7 @@ TEXTS = ("user", "policy")
 _POLICIES = ("NORMAL", "FIFO", "RR", "BATCH", "ISO", "IDLE", "DEADLN", "EXT", "?")
 IO_WORDS = ("kB_rd/s", "kB_wr/s")
 _EPOCH = "epoch_s"
-_ONE_MORE = re.compile(r"-?\d[\d.,]*\s+\S")
+_ONE_MORE = re.compile(r"-?\d[\d.,]*%?\s+\S")
 """How a command begins that has a number in front of it: the header may name one column too few."""
 _COMMAND = re.compile(r"(?P<number>.*\S)\s+(?=Command\s*$)")
 _LONGEST_HEADER = 500

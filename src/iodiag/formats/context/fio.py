@@ -37,7 +37,8 @@ _JOB = (
     r"ioengine=(?P<engine>[\w/-]+), iodepth=(?P<depth>\d{1,6})"
 )
 _STATUS = r"^Jobs: (?P<jobs>\d{1,6}) \(f=\d{1,6}\): "
-_STATUS_RATES, _STATUS_RATE = r"\[([rwt]=[^\[\]]{1,80})\]", r"([rwt])=(\d{1,9}(?:\.\d{1,3})?[kKMG]?)"
+_STATUS_RATES = re.compile(r"\[([rwt]=[^\[\]]{1,80})\]")
+_STATUS_RATE = re.compile(r"([rwt])=(\d{1,9}(?:\.\d{1,3})?[kKMG]?)")
 _RESULT = r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err="
 _NUMBER = r"\d{1,14}(?:\.\d{1,6})?"
 _DIRECTION = r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$"
@@ -256,8 +257,8 @@ def _while_running(
     values = {**next(iter(jobs.values()), {}), "jobs": float(status["jobs"])}
     values |= {"job": next(iter(jobs), None)}
     rates: dict[str, Values] = {}
-    for group in re.findall(_STATUS_RATES, status.string):
-        for way, number in re.findall(_STATUS_RATE, group):
+    for group in _STATUS_RATES.findall(status.string):
+        for way, number in _STATUS_RATE.findall(group):
             own = rates.setdefault(_WAYS[way], {})
             factor = {"k": 1e3, "M": 1e6}.get(number[-1], 1.0)
             iops = float(number.rstrip("kKMG")) * factor
