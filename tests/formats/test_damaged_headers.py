@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import iodiag
+from iodiag.formats.text.structure.headers import layout_of
 from sample_files import SAMPLES
 
 BANNER = "Linux 5.14.0 (h1) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
@@ -218,6 +219,54 @@ def test_a_name_that_stands_twice_names_neither_column() -> None:
     capture = read(both, "b.csv")
     assert capture.tables["io"]["ios_per_s"].tolist() == [30]
     assert told(capture) == [4]
+
+
+TWICE = {
+    "iostat": (
+        f"{BANNER}avg-cpu: %user %nice %system %iowait %steal %idle\n 11.00 0.00 5.00 30.00 0.00 54.00\n",
+        ("%iowait", "%system"),
+        ("cpu", "system_pct", "iowait_pct", "idle_pct"),
+    ),
+    "iostat -x": (
+        f"{BANNER}Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsdk 9.00 7.00 72.00 28.00 2.00 0.02 1.80\n",
+        ("rkB/s", "wkB/s"),
+        ("disk", "read_kb_per_s", "write_kb_per_s", "util_pct"),
+    ),
+    "iostat -n": (
+        f"{BANNER}Filesystem: rkB_nor/s wkB_nor/s rkB_dir/s wkB_dir/s rkB_svr/s wkB_svr/s "
+        "ops/s rops/s wops/s\nnas7:/home 512.00 64.00 0.00 0.00 256.00 32.00 44.00 9.00 3.00\n",
+        (" rops/s", " ops/s"),
+        ("nfs_mounts", "ops_per_s", "reads_per_s", "writes_per_s"),
+    ),
+    "cifsiostat": (
+        f"{BANNER}Filesystem rkB/s wkB/s rops/s wops/s fo/s fc/s fd/s\n"
+        "//nas7/home 512.0 64.0 8.0 2.0 1.0 1.0 0.0\n",
+        ("wkB/s", "rkB/s"),
+        ("cifs_mounts", "read_kb_per_s", "write_kb_per_s", "reads_per_s"),
+    ),
+    "tapestat": (
+        f"{BANNER}Tape: r/s w/s kB_read/s kB_wrtn/s %Rd %Wr %Oa Rs/s Ot/s\nst0 3 512 96 9072 1 41 42 2 5\n",
+        ("%Oa", "Rs/s"),
+        ("tapes", "wait_pct", "residuals_per_s", "others_per_s"),
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", TWICE)
+def test_of_columns_of_one_name_neither_is_read_and_the_others_are(tool: str) -> None:
+    text, (word, other), (name, *columns) = TWICE[tool]
+    whole = read(text)
+    assert not whole.notes
+    damaged = read(text.replace(word, other, 1))
+    (note,) = damaged.notes
+    assert note.reason.endswith(f"which is which: {other.strip()}")
+    assert damaged.tables[name].reindex(columns=columns[:2]).isna().to_numpy().all()
+    assert damaged.tables[name][columns[2]].tolist() == whole.tables[name][columns[2]].tolist()
+
+
+def test_a_header_of_nothing_but_one_name_is_none() -> None:
+    assert layout_of(("Device", "r/s", "r/s")) is None
+    assert layout_of(("Device", "r/s", "w/s")) is not None
 
 
 RAW = "12:24:{} UTC; tps; {}; {}; rtps; 10; 20; wtps; 40; 60; bread/s; 80; 160; bwrtn/s; 4; 8;\n"
