@@ -329,3 +329,46 @@ def test_a_device_may_be_in_two_groups() -> None:
     assert not export(
         disks("sda", "sdb", " all", "sda", " one"), disks("sda", "sdb", " all", "sda", " one")
     ).unparsed
+
+
+PLAIN = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn{}vdk 31.00 640.00 96.00 640 96\n\n"
+CPU = "avg-cpu: %user %nice %system %iowait %steal %idle{}11.00 0.00 5.00 30.00 0.00 54.00\n\n"
+SWAP = "12:00:01 pswpin/s pswpout/s{}12:10:01 4.00 7.00\n12:20:01 5.00 6.00\n\n"
+SHARE = SHARES.format("rkB/s", "wkB/s").replace("fd/s\n", "fd/s{}")
+
+
+@pytest.mark.parametrize("report", [PLAIN, CPU, SWAP, SHARE], ids=["devices", "cpu", "sar", "shares"])
+def test_a_row_glued_to_its_header_is_told(report: str) -> None:
+    whole = report.format("\n")
+    capture = read(BANNER + whole + report.format("") + whole)
+    assert 3 + whole.count("\n") in [note.line for note in capture.unparsed]
+    for table in capture.tables.values():
+        assert not {"kB_wrtnvdk", "fd/s//nas7/home"} & {*table.get("device", ()), *table.get("mount", ())}
+
+
+def test_a_name_that_holds_a_word_of_the_header_is_one() -> None:
+    capture = read(BANNER + PLAIN.format("\n").replace("vdk", "vg-kB_wrtn"))
+    assert capture.disk["device"].tolist() == ["vg-kB_wrtn"]
+
+
+@pytest.mark.parametrize(
+    "prose", ["proc/s rose to 9.00", "tps kB_read/s kB_wrtn/s kB_read and kB_wrtn of disk 2"]
+)
+def test_words_of_headers_before_a_number_are_no_row(prose: str) -> None:
+    capture = read(BANNER + PLAIN.format("\n") + "12:00:01 proc/s\n12:10:01 3.00\n\n" + prose)
+    assert not capture.unparsed
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [("proc/s", "3.00"), ("pswpin/s pswpout/s", "4.00 7.00"), ("frmpg/s bufpg/s campg/s", "9.00 -4.00 5.00")],
+)
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_row_of_sar_without_its_clock_is_told(header: str, row: str, lost: int) -> None:
+    lines = [f"12:00:01 {header}", *(f"12:{minute}:01 {row}" for minute in (10, 20, 30))]
+    lines[lost] = " " * 9 + row
+    assert [note.line for note in read(BANNER + "\n".join(lines) + "\n").unparsed] == [3 + lost]
+
+
+def test_the_number_of_a_page_is_no_row_of_sar() -> None:
+    assert not read(f"{BANNER}12:00:01 proc/s\n12:10:01 3.00\n12:20:01 4.00\n17\n").unparsed
