@@ -61,20 +61,32 @@ SYNCS = {"w/s": 420.0, "wkB/s": 2100.0, "w_await": 1.5, "f/s": 210.0, "f_await":
 
 
 @pytest.mark.parametrize(
-    ("changes", "second", "is_found"),
+    ("changes", "second", "iowait", "is_found"),
     [
-        ({}, {}, True),
-        ({}, {"w/s": 630.0, "wkB/s": 3150.0}, False),
-        ({"w/s": 515.0, "wkB/s": 2575.0}, {}, False),
-        ({"w/s": 2520.0, "wkB/s": 12600.0}, {}, False),
-        ({"w_await": 0.1, "f_await": 0.3}, {}, False),
-        ({"w_await": 6.0}, {}, False),
+        ({}, {}, 42.0, True),
+        ({}, {"w/s": 630.0, "wkB/s": 3150.0}, 42.0, False),
+        ({"w/s": 515.0, "wkB/s": 2575.0}, {}, 42.0, False),
+        ({"w/s": 2520.0, "wkB/s": 12600.0}, {}, 42.0, False),
+        ({"w_await": 0.1, "f_await": 0.3}, {}, 42.0, False),
+        ({"w_await": 6.0}, {}, 42.0, False),
+        ({}, {}, 12.0, False),
+        ({}, {}, 89.0, False),
     ],
-    ids=["one task", "two numbers", "no whole number", "write-back", "quick", "several at once"],
+    ids=[
+        "one task",
+        "two numbers",
+        "no whole number",
+        "write-back",
+        "quick",
+        "several at once",
+        "hardly anybody waits",
+        "a crowd",
+    ],
 )
-def test_a_task_that_syncs_each_write_waits_for_write_and_flush(report_of, changes, second, is_found):
+def test_a_task_that_syncs_each_write_waits_for_write_and_flush(report_of, changes, second, iowait, is_found):
     row = SYNCS | {"%util": 94.0} | changes
-    text = iostat([{"sda": row}, {"sda": row | second}], FREE)
+    cpu = {"%user": 5.0, "%iowait": iowait, "%idle": 95.0 - iowait}
+    text = iostat([{"sda": row}, {"sda": row | second}], cpu)
     finding = only(report_of(text, rules=[RULE]))
     assert bool(finding) == is_found
     if finding:

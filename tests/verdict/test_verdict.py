@@ -762,6 +762,29 @@ def test_averages_alone_are_never_open():
 STREAM = load(240, 11, size=1024, reads=0, util=92.0)
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "state"),
+    [
+        ("sda", {}, "healthy"),
+        ("sda", {"rrqm/s": 900.0}, "unknown"),
+        ("sda", {"r_await": 2.9, "aqu-sz": 5.2}, "unknown"),
+        ("sda", {"rkB/s": 122_880.0}, "unknown"),
+        ("vda", {}, "unknown"),
+    ],
+    ids=["in order", "hardly merged", "slower than flash", "at a round number", "served by a hypervisor"],
+)
+def test_reads_that_are_nearly_all_merged_at_a_disk_s_full_speed_are_healthy(name, row, state):
+    read = {
+        "r/s": 1800.0,
+        "rkB/s": 111_300.0,
+        "rrqm/s": 91_000.0,
+        "r_await": 1.5,
+        "aqu-sz": 2.7,
+        "%util": 98.0,
+    }
+    assert state_of(iostat([{name: read | row}])) == state
+
+
 def test_a_stream_of_large_requests_at_the_rate_of_its_class_is_healthy():
     assert state_of(iostat([{"sdb": STREAM}] * 6)) == "healthy"
     assert state_of(iostat([{"sdb": load(2.4, 1100, size=1024, reads=0, util=92.0)}] * 6)) != "healthy"
@@ -2312,3 +2335,20 @@ def test_a_queue_that_a_load_generator_asks_for_is_no_trouble_by_itself(mb, dept
     report = report_of(FIO + iostat([{"sda": row}], cpu={"%iowait": 90.0, "%idle": 5.0, "%user": 5.0}))
     assert ("in flight are its own queue" in report.headline) is is_its
     assert (report.verdict.state == "unknown" and report.verdict.severity is None) is is_its
+
+
+@pytest.mark.parametrize(
+    ("rate", "merged", "device", "is_told"),
+    [
+        (380, 230, "sdg", True),
+        (380, 20, "sdg", False),  # not adjacent
+        (150, 230, "sdg", False),  # a seek for each
+        (380, 230, "nvme0n1", False),
+    ],
+)
+def test_streams_that_take_turns_at_a_busy_disk_are_told_by_what_it_needs_for_each(
+    rate, merged, device, is_told
+):
+    row = load(rate, 14, size=100, util=94, depth=0.014 * rate) | {"rrqm/s": merged}
+    text = report_of(iostat([{device: row}] * 2, cpu={"%iowait": 45.0, "%idle": 50.0, "%user": 5.0})).headline
+    assert ("bulk reads of several streams by turns" in text) is is_told

@@ -21,11 +21,13 @@ from iodiag.analysis.host.who_waits import (
     MOMENTARY_TASKS,
     episode,
 )
+from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, in_samples, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import (
     ADJACENT_KB,
+    ADJACENT_KB_PER_S,
     CALM,
     SERVICE,
     class_of,
@@ -255,7 +257,8 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if _is_excused_by_a_spindle(series, state, usual):
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
-    is_open = state.util >= BUSY_UTIL and not is_parallel and not is_stream(series, state)
+    is_open = state.util >= BUSY_UTIL and not is_parallel
+    is_open = is_open and not is_stream(series, state) and not _is_read_in_order(series, state)
     return "not shown" if is_open else "healthy"
 
 
@@ -267,6 +270,25 @@ def _is_usual_by_both(series: DeviceSeries, state: State) -> bool:
     is_roomy = state.util < BUSY_UTIL and (state.is_busy_known or (state.util > 0 and state.held < BUSY_UTIL))
     is_calm = class_of(series) != "unknown" and state.held < BRIEF_UTIL
     return is_roomy and state.latency_ms <= (CALM if is_calm else 1) * usual_ms(series, state.size_kb)
+
+
+def _is_read_in_order(series: DeviceSeries, state: State) -> bool:
+    """Whether reads that are nearly all merged make a disk's full stream, as promptly as flash answers.
+
+    Only adjacent ones merge. A volume that is held by a limit may do as much: not one of another number, and
+    that no hypervisor serves.
+    """
+    reads, merges = state.mean("reads_per_s"), state.mean("read_merges_per_s")
+    moved = state.rate * state.size_kb
+    if state.kind != "reads" or not merges >= NEARLY_MERGED * (merges + reads) or is_virtual(series):
+        return False
+    is_full_stream = moved >= state.util * ADJACENT_KB_PER_S and state.at_once < LONG_QUEUE_DEPTH
+    is_prompt = state.latency_ms <= SERVICE["solid"].usual(state.size_kb)
+    return is_full_stream and is_prompt and not is_exact(moved, "kb_per_s")
+
+
+NEARLY_MERGED = 0.9
+"""Share of the reads that merge where one follows the other: of those that seek few do."""
 
 
 def _holds_back(state: State) -> bool:

@@ -15,6 +15,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import (
+    ADJACENT_KB,
     FASTER_THAN_SEEKS,
     RANDOM_KB,
     SERVICE,
@@ -25,7 +26,7 @@ from iodiag.analysis.states.states import State
 from iodiag.analysis.view.device_traits import is_optical, is_spread
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
-from iodiag.verdict.health import USED_UTIL, is_late_on_any_class, somebody_waits
+from iodiag.verdict.health import FULL_UTIL, USED_UTIL, is_late_on_any_class, somebody_waits
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""
@@ -111,6 +112,28 @@ def carrier_clause(view: View, series: DeviceSeries, state: State) -> str:
 
 _AS_BUSY = 0.1
 """How far apart the busy shares of one I/O are."""
+
+
+def turns_clause(series: DeviceSeries, state: State) -> str:
+    """That bulk reads of several streams keep a disk busy, by what it needs for each; else empty.
+
+    Much of what was asked was merged, and each takes less than a seek, and more than flash does.
+    """
+    reads, merges = state.mean("reads_per_s"), state.mean("read_merges_per_s")
+    each = 1000 * state.util / state.ios if state.ios > 0 else math.nan
+    is_bulk = state.kind == "reads" and state.size_kb >= ADJACENT_KB and merges >= _MERGED * (reads + merges)
+    is_bulk &= state.util >= FULL_UTIL and class_of(series) in ("unknown", "spinning")
+    if not (is_bulk and 2 * state.size_kb / FASTEST_FLASH_KB_PER_MS < each < LEAST_SEEK_MS):
+        return ""
+    values: Values = {"each": each, "mb": state.rate * state.size_kb / KB_PER_MB}
+    text = ": bulk reads of several streams by turns, {mb:.0f} MB/s at {each:.2f} ms of busy time each, less "
+    return say(
+        text + "than a seek: each waits in line for the others; `pidstat -d 1` shows who reads", values
+    )
+
+
+_MERGED, FASTEST_FLASH_KB_PER_MS = 0.2, 500.0
+"""Share of what is asked that is merged where it is adjacent, and what SATA transfers (data sheets)."""
 
 
 def own_load(view: View, state: State) -> str:

@@ -56,7 +56,14 @@ from iodiag.verdict.health import (
     waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
-from iodiag.verdict.possible_reason import WAIT_NOT_SHOWN, carrier_clause, likely, own_load, volume_clause
+from iodiag.verdict.possible_reason import (
+    WAIT_NOT_SHOWN,
+    carrier_clause,
+    likely,
+    own_load,
+    turns_clause,
+    volume_clause,
+)
 from iodiag.verdict.replicas import of_the_peer
 from iodiag.verdict.since_boot import (
     busier_since_boot,
@@ -366,8 +373,17 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         did = f"{its} ({series.name}: {text_of(state, len(series.samples))})"
         text = f"No trouble is visible, but how fast it may be is not shown: {did}. {asks}"
         return Verdict("unknown", devices=(series.name,), asks=asks), text
+    why, asks = _why_and_what_settles_it(view, series, state)
+    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
+    named = tuple(dict.fromkeys(series.name for _, series in suspects))
+    is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
+    return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
+
+
+def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> tuple[str, str]:
+    """What a device that is waited for may be slow by, as a clause, and the commands that tell."""
     why = carrier_clause(view, series, state) or likely(view, series, state)
-    why = why or volume_clause(view, series, state)
+    why = why or volume_clause(view, series, state) or turns_clause(series, state)
     why = why or "; the capture does not show why"
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
@@ -386,10 +402,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
     if state.kind == "stuck" or state.mean("held_besides") > 0:
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
-    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
-    named = tuple(dict.fromkeys(series.name for _, series in suspects))
-    is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
-    return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text
+    return why, asks
 
 
 def _is_waited_for(view: View, series: DeviceSeries) -> bool:

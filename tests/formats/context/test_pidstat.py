@@ -432,3 +432,25 @@ def test_its_clocks_are_of_the_day_in_the_banner(banner, start, clocks):
     assert (section.end == "2025-05-21 15:11:58") is bool(banner)
     said = iodiag.analyze([given]).headline
     assert "per sample of 1 s; 2 processes read 20 kB/s and wrote 153,800 kB/s in all." in said
+
+
+def test_clocks_in_seconds_since_1970_stand_in_front_of_the_header_too():
+    clocks = {"03:11:56 PM": "1795785956", "03:11:57 PM": "1795785957", "03:11:58 PM": "1795785958"}
+    text = SAMPLES
+    for clock, seconds in clocks.items():
+        text = text.replace(clock, seconds)
+    block, (total, *each) = facts_of(text)
+    assert not block.unread
+    assert (total["processes"], total["samples"], total["interval_s"]) == (2, 2, 1.0)
+    assert each[0]["write_kb_per_s"] == 153600
+
+
+def test_rows_below_a_header_with_two_processes_are_told_and_left_out():
+    block, facts = facts_of(SAMPLES.replace("PID   kB_rd/s", "PID    PID"))
+    assert {*block.unread} == {1, 2, 3, 5, 6, 8, 9}
+    assert not facts
+
+
+def test_rows_that_are_not_understood_do_not_say_that_nothing_was_done():
+    header, row, *_ = SAMPLES.splitlines()
+    assert not blocks_of(FORMAT, f"{header}\n{row.replace('307200.00', '3072x0.00')}\n")

@@ -110,7 +110,7 @@ def take_rows(listing: Listing, lines: Lines, begin: int, end: int) -> tuple[int
     stop, is_open = len(text), end < len(lines)
     for place in np.flatnonzero(~is_own).tolist():
         is_last = place + 1 == len(solid)
-        if is_last or not (is_own[place + 1] and re.match(_LEAD, text.line(int(solid[place])))):
+        if is_last or not (is_own[place + 1] and begins_as_row(text.line(int(solid[place])))):
             # what stands below the last line decides
             stop, is_open = int(solid[place]), is_last and is_open
             break
@@ -127,6 +127,11 @@ def take_rows(listing: Listing, lines: Lines, begin: int, end: int) -> tuple[int
     return (own[-1] + 1 + shift if own else 0), (stop + shift if is_open else None)
 
 
+def begins_as_row(line: str) -> bool:
+    """Whether a line begins with a clock or a label, as rows do."""
+    return re.match(_LEAD, line) is not None
+
+
 def _headers(text: Text) -> dict[int, Header]:
     """The headers of a text by their lines."""
     found = {}
@@ -140,9 +145,10 @@ def _headers(text: Text) -> dict[int, Header]:
 
 
 def _rows_below(found: Walk, header: Header, at: int, to: int) -> Block:
-    """The lines between two headers; that of -h has no clock, and its rows have one or an epoch."""
+    """The lines between two headers; that of -h has no clock, and its rows have one or an epoch (-H)."""
     first = next((index for index in range(at + 1, to) if not found.text.is_blank[index]), at)
     lead = len(header.lead.split()) or _clock.leading_time(found.text.words(first))[1]
+    lead = 0 if header.lead.isdigit() else lead
     return Block(
         layout=_layout(header.words, "row" if lead else "none"),
         header=at,
@@ -188,7 +194,9 @@ def _table_of(listing: Listing, found: Walk, rows: Rows, place: Mapping[int, int
     }
     own = np.array([place[int(at)] for at in found.blocks.header], dtype=np.int64)[rows.block]
     is_more = np.array([bool(_ONE_MORE.match(name)) for name in rows.names], dtype=np.bool_)[rows.key]
-    is_refused = np.zeros(len(own), dtype=np.bool_)
+    # which of two numbers is the process, where the header names it twice, is not known
+    is_refused = np.full(len(own), "pid" not in data)
+    data.setdefault("pid", np.full(len(own), np.nan))
     for number in np.flatnonzero(is_more).tolist():
         header = listing.headers[own[number]].line.text
         is_refused[number] = not _stands_below(found.text.line(int(rows.lines[number])), header)

@@ -30,6 +30,7 @@ from iodiag.formats.context._pidstat_rows import (
     TEXTS,
     Header,
     Listing,
+    begins_as_row,
     described,
     take_rows,
 )
@@ -107,6 +108,8 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
     while begin is not None and begin < len(lines):
         own, begin = take_rows(listing, lines, begin, min(begin + size, len(lines)))
         used, size = max(used, own), size * _TIMES
+    if not any(map(len, listing.parts)) and used < len(lines) and begins_as_row(lines[used].text):
+        return None  # that nothing was done is not what rows say that are not understood
     return _block(listing, lines[0], lines[used - 1], source)._replace(used=used) if used else None
 
 

@@ -14,7 +14,8 @@ A layer that moves the same bytes in the same samples with a quarter of the requ
 it asks for is split on its way, and the pieces use up a limit in IOPS.
 
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair. Where fio
-measured nearly all that is in flight, at that rate, it waits for its own queue: a notice.
+measured nearly all that is in flight, at that rate, and the capture shows nothing else, it waits for its own
+queue: a notice.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
 requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
@@ -310,7 +311,9 @@ def _finding(
     is_meter = len(top.rows) > 1 and top.variation <= limits.meter / 100
     sure = confidence(points + is_meter + top.is_exact, at_most="medium")
     own = tuple(own_queue(benchmarks := benchmarks_of(view, series, level), level.direction_load))
-    is_own = any(is_all_of(each, level) for each in benchmarks)
+    # what it does at other rates may meet the limit as well
+    is_all = float(np.ptp(series.loaded.floats(top.quantity))) <= limits.flat / 100 * top.rate
+    is_own = is_all and any(is_all_of(each, level) for each in benchmarks)
     low, high = low_and_high(top.rows.floats("at_once"))
     values: Values = {
         "device": series.name,

@@ -6,11 +6,11 @@ same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess 
 and nothing on older ones; beside writes larger than 16 kB it may as well be discards, and both are named.
 Counted flushes are believed from one sample on; that none is counted shows nothing where small writes come
 one at a time, as a disk without a write cache gets none. Flushes that each follow the same small number of
-writes, and with these fill the time, are one task's, or a few tasks' in turn, and a notice. Small writes one
-at a time that keep a device busy for half of the time, each of them slow, are told as commits or other
-synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of COMMIT, settings
-that make each commit durable, and runnable tasks that come in crowds are further witnesses; without any
-device they carry the finding alone, which then names the disk that takes nearly all writes.
+writes, and with these fill the time while about one task waits by iowait, are that task's, and a notice.
+Small writes one at a time that keep a device busy for half of the time, each of them slow, are told as
+commits or other synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of
+COMMIT, settings that make each commit durable, and runnable tasks that come in crowds are further witnesses;
+without any device they carry the finding alone, which then names the disk that takes nearly all writes.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.

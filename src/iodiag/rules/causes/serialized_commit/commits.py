@@ -226,6 +226,7 @@ def judge(view: View, limits: Limits) -> Judgement:
     """The host's verdict; `confidence` is None where nothing was found."""
     disks = [series for series in view.devices if not series.is_stacked]
     chains = [chain for series in disks if (chain := _chain(series, limits))]
+    chains = [chain for chain in chains if not chain.is_loop or _does_one_wait(view, chain, limits)]
     if _holds_flushes(view) is False:
         chains = [chain for chain in chains if not chain.is_inferred]
     serial = [chain for series in view.devices if (chain := _signature(series, limits))]
@@ -395,6 +396,13 @@ def _loop(series: DeviceSeries, limits: Limits) -> Chain | None:
     is_one_number = len(np.unique(np.rint(each[is_whole & (writes > 0)]))) == 1
     is_small = chain.write_kb <= limits.write_kb and _is_log(chain, limits)
     return chain if is_one_number and is_small and _lasts(rows, samples) else None
+
+
+def _does_one_wait(view: View, loop: Chain, limits: Limits) -> bool:
+    """Whether idle CPUs count about one task that waits, which is no crowd that commits."""
+    cpu = view.cpu_at(loop.rows)
+    iowait = weighted.mean(cpu, "iowait_pct", "cpu") if cpu is not None and view.cpus else float("nan")
+    return limits.occupancy <= iowait / 100 * (view.cpus or 0) <= MOST_SERIAL
 
 
 MOST_PER_FLUSH, SAME_NUMBER, LEAST_FLUSHES = 4, 0.02, 200

@@ -44,7 +44,7 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Floats, Table, stacked
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 
 def listed_sleepers(view: View) -> list[Fact]:
@@ -294,28 +294,40 @@ def _reads_held_up(view: View, all_rows: Table, limits: Limits) -> Iterator[Evid
     """That reads all but stop in a run of samples in which tasks pile up, or wait while writes are flushed.
 
     It is said where no disk is shown. In most of the others no task is blocked; reads come before the run
-    and after it, while as few wait as make several such samples if there are any, and so few in each sample
-    of it are no chance.
+    and after it, and so few in each sample of it are no chance. Where tasks wait before and after it, too,
+    they fall from the reads of those samples: half of them is no trickle.
     """
     if (paging := paging_beside(view, all_rows)) is None:
         return
     own, other = paired(paging, all_rows)
     paging, waiting = paging[own], all_rows.floats("waiting")[other]
+    is_waited, is_flushed = waiting >= 1, paging.floats("pgpgout_kb_per_s") >= STILL_KB
+    runs = (
+        (waiting >= limits.tasks, waiting >= 0, 1, FALL),
+        (is_waited & is_flushed, is_waited, ENOUGH, 2.0),
+    )
+    for is_in, is_like, least, fall in runs:
+        run = longest(paging, is_in, gap=0)
+        in_run = same_reports(paging, run if run is not None else paging[:0])
+        if in_run.sum() >= ENOUGH and 2 * (waiting[~in_run] > 0).sum() < (~in_run).sum():
+            found = [*_fallen_reads(paging, in_run, is_like, least, fall)]
+            yield from found
+            if found:
+                return
+
+
+def _fallen_reads(paging: Table, in_run: Mask, is_like: Mask, least: int, fall: float) -> Iterator[Evidence]:
+    """That reads fall so many times in a run while writes flood, from those of the like samples beside it."""
     reads, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
-    run = longest(paging, (waiting >= limits.tasks) | ((waiting >= 1) & (written >= STILL_KB)), gap=0)
-    in_run = same_reports(paging, run if run is not None else paging[:0])
-    places, is_beside = np.flatnonzero(in_run), ~in_run
-    is_within = len(places) >= ENOUGH and places[0] > 0 and places[-1] < len(paging) - 1
-    if not is_within or np.median(waiting[is_beside]) > 0:
+    places = np.flatnonzero(in_run)
+    before_and_after = [
+        reads[side][is_like[side]] for side in (slice(0, places[0]), slice(places[-1] + 1, None))
+    ]
+    if min(map(len, before_and_after)) < least:
         return
-    sides = slice(0, places[0]), slice(places[-1] + 1, None)
-    is_waited = all((waiting[side] >= 1).sum() >= ENOUGH for side in sides)
-    before_and_after = [reads[side][(waiting[side] >= 1) | (not is_waited)] for side in sides]
     others, flood = np.concatenate(before_and_after), float(written[in_run].mean())
     values: Values = {"before": float(others.mean()), "during": float(reads[in_run].mean())}
-    is_flood = flood >= max(BURST * float(written[is_beside].mean()), STILL_KB)
-    # of samples in which somebody waits as well, half is no trickle
-    fall = 2.0 if is_waited else FALL
+    is_flood = flood >= max(BURST * float(written[~in_run].mean()), STILL_KB)
     falls = all(part.mean() > fall * float(values["during"]) for part in before_and_after)
     chance = float((others <= reads[in_run].max()).mean()) ** len(places)
     if is_flood and falls and chance <= MOST_CHANCE:
