@@ -372,3 +372,11 @@ def test_a_row_of_sar_without_its_clock_is_told(header: str, row: str, lost: int
 
 def test_the_number_of_a_page_is_no_row_of_sar() -> None:
     assert not read(f"{BANNER}12:00:01 proc/s\n12:10:01 3.00\n12:20:01 4.00\n17\n").unparsed
+
+
+def test_rows_below_a_header_with_a_glued_row_are_not_of_the_section_above() -> None:
+    tasks = "12:00:01 proc/s cswch/s\n12:10:01 1.00 900.00\nAverage: 1.00 900.00\n\n"
+    swap = f"{SWAP.format('')[:-1]}Average: 4.50 6.50\n"
+    capture = read(BANNER + tasks + swap)
+    assert [len(table) for table in capture.averages.values()] == [1]
+    assert [note.line for note in capture.unparsed] == [7, 8, 9]

@@ -22,7 +22,7 @@ from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Sourc
 from iodiag.table.table import Bools, Floats, Table
 from iodiag.table.times import Times, span
 
-_CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
+_CLOCKED = re.compile(r"\s*(?:\d\d:\d\d:\d\d(?: [AP]M)?|Average:)(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
