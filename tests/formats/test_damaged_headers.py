@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import iodiag
+from iodiag.formats.text.structure.headers import layout_of
 from sample_files import SAMPLES
 
 BANNER = "Linux 5.14.0 (h1) \t11/20/26 \t_x86_64_\t(4 CPU)\n\n"
@@ -220,6 +221,54 @@ def test_a_name_that_stands_twice_names_neither_column() -> None:
     assert told(capture) == [4]
 
 
+TWICE = {
+    "iostat": (
+        f"{BANNER}avg-cpu: %user %nice %system %iowait %steal %idle\n 11.00 0.00 5.00 30.00 0.00 54.00\n",
+        ("%iowait", "%system"),
+        ("cpu", "system_pct", "iowait_pct", "idle_pct"),
+    ),
+    "iostat -x": (
+        f"{BANNER}Device r/s w/s rkB/s wkB/s await aqu-sz %util\nsdk 9.00 7.00 72.00 28.00 2.00 0.02 1.80\n",
+        ("rkB/s", "wkB/s"),
+        ("disk", "read_kb_per_s", "write_kb_per_s", "util_pct"),
+    ),
+    "iostat -n": (
+        f"{BANNER}Filesystem: rkB_nor/s wkB_nor/s rkB_dir/s wkB_dir/s rkB_svr/s wkB_svr/s "
+        "ops/s rops/s wops/s\nnas7:/home 512.00 64.00 0.00 0.00 256.00 32.00 44.00 9.00 3.00\n",
+        (" rops/s", " ops/s"),
+        ("nfs_mounts", "ops_per_s", "reads_per_s", "writes_per_s"),
+    ),
+    "cifsiostat": (
+        f"{BANNER}Filesystem rkB/s wkB/s rops/s wops/s fo/s fc/s fd/s\n"
+        "//nas7/home 512.0 64.0 8.0 2.0 1.0 1.0 0.0\n",
+        ("wkB/s", "rkB/s"),
+        ("cifs_mounts", "read_kb_per_s", "write_kb_per_s", "reads_per_s"),
+    ),
+    "tapestat": (
+        f"{BANNER}Tape: r/s w/s kB_read/s kB_wrtn/s %Rd %Wr %Oa Rs/s Ot/s\nst0 3 512 96 9072 1 41 42 2 5\n",
+        ("%Oa", "Rs/s"),
+        ("tapes", "wait_pct", "residuals_per_s", "others_per_s"),
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", TWICE)
+def test_of_columns_of_one_name_neither_is_read_and_the_others_are(tool: str) -> None:
+    text, (word, other), (name, *columns) = TWICE[tool]
+    whole = read(text)
+    assert not whole.notes
+    damaged = read(text.replace(word, other, 1))
+    (note,) = damaged.notes
+    assert note.reason.endswith(f"which is which: {other.strip()}")
+    assert damaged.tables[name].reindex(columns=columns[:2]).isna().to_numpy().all()
+    assert damaged.tables[name][columns[2]].tolist() == whole.tables[name][columns[2]].tolist()
+
+
+def test_a_header_of_nothing_but_one_name_is_none() -> None:
+    assert layout_of(("Device", "r/s", "r/s")) is None
+    assert layout_of(("Device", "r/s", "w/s")) is not None
+
+
 RAW = "12:24:{} UTC; tps; {}; {}; rtps; 10; 20; wtps; 40; 60; bread/s; 80; 160; bwrtn/s; 4; 8;\n"
 
 
@@ -280,3 +329,54 @@ def test_a_device_may_be_in_two_groups() -> None:
     assert not export(
         disks("sda", "sdb", " all", "sda", " one"), disks("sda", "sdb", " all", "sda", " one")
     ).unparsed
+
+
+PLAIN = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn{}vdk 31.00 640.00 96.00 640 96\n\n"
+CPU = "avg-cpu: %user %nice %system %iowait %steal %idle{}11.00 0.00 5.00 30.00 0.00 54.00\n\n"
+SWAP = "12:00:01 pswpin/s pswpout/s{}12:10:01 4.00 7.00\n12:20:01 5.00 6.00\n\n"
+SHARE = SHARES.format("rkB/s", "wkB/s").replace("fd/s\n", "fd/s{}")
+
+
+@pytest.mark.parametrize("report", [PLAIN, CPU, SWAP, SHARE], ids=["devices", "cpu", "sar", "shares"])
+def test_a_row_glued_to_its_header_is_told(report: str) -> None:
+    whole = report.format("\n")
+    capture = read(BANNER + whole + report.format("") + whole)
+    assert 3 + whole.count("\n") in [note.line for note in capture.unparsed]
+    for table in capture.tables.values():
+        assert not {"kB_wrtnvdk", "fd/s//nas7/home"} & {*table.get("device", ()), *table.get("mount", ())}
+
+
+def test_a_name_that_holds_a_word_of_the_header_is_one() -> None:
+    capture = read(BANNER + PLAIN.format("\n").replace("vdk", "vg-kB_wrtn"))
+    assert capture.disk["device"].tolist() == ["vg-kB_wrtn"]
+
+
+@pytest.mark.parametrize(
+    "prose", ["proc/s rose to 9.00", "tps kB_read/s kB_wrtn/s kB_read and kB_wrtn of disk 2"]
+)
+def test_words_of_headers_before_a_number_are_no_row(prose: str) -> None:
+    capture = read(BANNER + PLAIN.format("\n") + "12:00:01 proc/s\n12:10:01 3.00\n\n" + prose)
+    assert not capture.unparsed
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [("proc/s", "3.00"), ("pswpin/s pswpout/s", "4.00 7.00"), ("frmpg/s bufpg/s campg/s", "9.00 -4.00 5.00")],
+)
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_row_of_sar_without_its_clock_is_told(header: str, row: str, lost: int) -> None:
+    lines = [f"12:00:01 {header}", *(f"12:{minute}:01 {row}" for minute in (10, 20, 30))]
+    lines[lost] = " " * 9 + row
+    assert [note.line for note in read(BANNER + "\n".join(lines) + "\n").unparsed] == [3 + lost]
+
+
+def test_the_number_of_a_page_is_no_row_of_sar() -> None:
+    assert not read(f"{BANNER}12:00:01 proc/s\n12:10:01 3.00\n12:20:01 4.00\n17\n").unparsed
+
+
+def test_rows_below_a_header_with_a_glued_row_are_not_of_the_section_above() -> None:
+    tasks = "12:00:01 proc/s cswch/s\n12:10:01 1.00 900.00\nAverage: 1.00 900.00\n\n"
+    swap = f"{SWAP.format('')[:-1]}Average: 4.50 6.50\n"
+    capture = read(BANNER + tasks + swap)
+    assert [len(table) for table in capture.averages.values()] == [1]
+    assert [note.line for note in capture.unparsed] == [7, 8, 9]

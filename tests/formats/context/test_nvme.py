@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from iodiag.formats.context.nvme_list import FORMAT as LIST
@@ -143,3 +145,10 @@ def test_drives_below_subsystems_have_the_model_of_their_controller():
     assert devices["nvme1n1"].size_kb == pytest.approx(480103981056 / 1024)
     (block,) = blocks_of(LIST, text)
     assert [fact.ref.first for fact in block.facts] == [15, 31]
+
+
+def test_a_list_on_one_line_is_read():
+    drive = {"NameSpace": 1, "DevicePath": "/dev/nvme7n1", "ModelNumber": "M 7", "Firmware": "F7"}
+    assert [*devices_of(LIST, json.dumps({"Devices": [drive]}))] == ["nvme7n1"]
+    assert not blocks_of(LIST, json.dumps({"Devices": [drive]})[:-9])
+    assert not blocks_of(LIST, json.dumps({"Devices": [{"name": "eth0"}]}))

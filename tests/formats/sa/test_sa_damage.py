@@ -219,6 +219,8 @@ def test_bytes_lost_or_added_make_up_no_device(place: int, grown: int) -> None:
             "names that are no file system's",
         ),
         ({w.PRESSURE_IO.id: [item(w.PRESSURE_IO, full300=2**40)]}, "a pressure above 100 %"),
+        ({w.MEMORY.id: [item(w.MEMORY, cached=2**42 + 1)]}, "more memory than can be addressed"),
+        ({w.MEMORY.id: [item(w.MEMORY, swap_total=2**60)]}, "more memory than can be addressed"),
     ],
 )
 def test_what_names_no_device_is_refused_with_its_record(structure: dict, said: str) -> None:
@@ -227,9 +229,11 @@ def test_what_names_no_device_is_refused_with_its_record(structure: dict, said: 
         w.NET.id: [item(w.NET, name=b"lo")],
         w.FILESYSTEM.id: [item(w.FILESYSTEM, name=b"sda1", mount=b"/")],
         w.PRESSURE_IO.id: [item(w.PRESSURE_IO, full300=10_000)],
+        # what is promised has no bound
+        w.MEMORY.id: [item(w.MEMORY, total=2**42, commit=2**50)],
     }
     stats = [record(n, {1: [item(w.CPU)] * 2, **good, **(structure if n == 2 else {})}) for n in range(5)]
-    reading = read(w.SaFile([w.CPU, w.DISK, w.NET, w.FILESYSTEM, w.PRESSURE_IO], stats))
+    reading = read(w.SaFile([w.CPU, w.DISK, w.NET, w.FILESYSTEM, w.PRESSURE_IO, w.MEMORY], stats))
     assert devices(reading) == {"dev8-0", "lo"}
     assert [len(set(reading.tables[name]["line"])) for name in ("cpu", "disk")] == [3, 3]
     assert reading.column("disk", "interval_s") == [10.0, 20.0, 10.0]

@@ -122,7 +122,6 @@ def test_cpu_lines_of_all_ages(header: str):
         "Device Boot Start End Sectors Size Id Type",
         "device r/s w/s kr/s kw/s wait actv svc_t %w %b",
         "Filesystem: rBlk_nor/s wBlk_nor/s rBlk_dir/s wBlk_dir/s",
-        "Device r/s r/s",
         "Device",
         "Device is sda",
     ],

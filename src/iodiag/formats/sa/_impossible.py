@@ -17,6 +17,11 @@ _AVERAGE_PRESSURE = re.compile(r"%[sf](?:cpu|io|mem)-\d+")
 MOST_PRESSURE = 10_100
 """In hundredths of a per cent, with one per cent for an average that is rounded."""
 
+_MOST_MEMORY_KB = 2**42
+"""What 52 bits address, as many as a physical address has. What is promised or only mapped may be more."""
+
+_MEMORY = ("kbmemfree", "kbbuffers", "kbcached", "kbswpfree", "total_kb", "swap_total_kb")
+
 _LONGEST_INTERFACE = 15
 """Letters of an interface's name (IFNAMSIZ in include/uapi/linux/if.h counts the NUL)."""
 
@@ -49,6 +54,8 @@ def check(stored: Stored) -> None:
     for field in stored.values.dtype.names or ():
         if _AVERAGE_PRESSURE.fullmatch(field):
             _refuse("a pressure above 100 %", stored, stored.values[field] > MOST_PRESSURE)
+        elif field in _MEMORY:
+            _refuse("more memory than can be addressed", stored, stored.values[field] > _MOST_MEMORY_KB)
 
 
 def _refuse(what: str, stored: Stored, is_impossible: Bools) -> None:

@@ -77,7 +77,7 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
         for word in words
     ]
     known = [column for column in found if column is not None]
-    if not known or 2 * len(known) < len(words) or len(set(words)) < len(words):
+    if not known or 2 * len(known) < len(words):
         return None
     return Layout(
         format="iostat",

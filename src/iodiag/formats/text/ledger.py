@@ -10,7 +10,7 @@ from datetime import date
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
@@ -22,7 +22,7 @@ from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Sourc
 from iodiag.table.table import Bools, Floats, Table
 from iodiag.table.times import Times, span
 
-_CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
+_CLOCKED = re.compile(r"\s*(?:\d\d:\d\d:\d\d(?: [AP]M)?|Average:)(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
@@ -165,7 +165,7 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     """Settle what the open lines are, and name each line inside a capture that was not understood."""
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
-    classes[list(_damaged(found, all_rows))] = CLASS["unread"]
+    classes[[*_damaged(found, all_rows), *_glued(found)]] = CLASS["unread"]
     loose = np.array(found.loose, dtype=np.int64)
     is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
@@ -215,9 +215,10 @@ def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
     is_below = np.isin(found.classes[solid[:-1]], (CLASS["header"], CLASS["row"])) & is_open[1:]
     names = {name for rows in all_rows for name in rows.names}
     for first in (1 + np.flatnonzero(is_below)).tolist():
+        whole = found.text.words(int(solid[first - 1]))
         for place in range(first, len(solid)):
             words = found.text.words(int(solid[place]))[:_MOST_WORDS] if is_open[place] else [""]
-            if not _is_rest_of_row(words, names):
+            if not (_is_rest_of_row(words, names) or _has_lost_clock(words, whole)):
                 break
             yield int(solid[place])
     is_row = found.classes[solid] == CLASS["row"]
@@ -244,6 +245,42 @@ def _is_rest_of_row(words: Sequence[str], names: Collection[str]) -> bool:
     if clock and not values:
         return is_kernels
     return (is_kernels or any(word in names for word in item)) and 2 * figures > len(values)
+
+
+def _has_lost_clock(words: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether a line is a row of sar without a clock, as many as the `whole` line above has behind its own.
+
+    A rate has decimals: a whole number below a table may be that of a page.
+    """
+    is_as_wide = 0 < len(whole) - len(words) == _clock.leading_time(tuple(whole))[1]
+    return is_as_wide and all(map(is_figure, words)) and any(sign in word for word in words for sign in ".,")
+
+
+def _glued(found: Walk) -> Iterator[int]:
+    """The open lines that are a header of the text's tables and, behind it, a row whose line feed is lost.
+
+    A word of both may be one, and a header may have a label that its rows have not.
+    """
+    headers = {
+        (tuple(column.raw for column in block.layout.columns), _width(block), block.clock_tokens)
+        for block in found.blocks.patterns
+    }
+    for number in np.flatnonzero(found.classes == CLASS["noise"]).tolist() if headers else ():
+        line, words = found.text.line(number)[:LONGEST_LINE], found.text.words(number)
+        taken = _clock.leading_time(tuple(words))[1]
+        fitting = [raws for raws, width, own in headers if 2 * width - len(words) in (0, 1) and own == taken]
+        if words and is_figure(words[-1]) and any(_has_in_order(line, raws) for raws in fitting):
+            yield number
+
+
+def _has_in_order(line: str, raws: Sequence[str]) -> bool:
+    """Whether a line has a header's words in their order, whatever stands between them."""
+    at = 0
+    for raw in raws:
+        at = line.find(raw, at) + len(raw)
+        if at < len(raw):
+            return False
+    return True
 
 
 def _clocked(found: Walk) -> list[int]:

@@ -179,9 +179,12 @@ def bare_name(word: str) -> str:
 def is_item(layout: Layout, word: str) -> bool:
     """Whether a word can name an item: a device has a letter, or is a long identifier.
 
-    Nothing is called by a number with decimals: that is a value of some other table's row. No device's name
-    begins as shares do (%util), to which it is joined where a line feed is lost.
+    Nothing is called by a number with decimals: that is a value of some other table's row. No name begins
+    with the header's last word (%util, kB_wrtn), to which it is joined where a line feed is lost.
     """
+    last = layout.columns[-1].raw
+    if word.startswith(last) and not last.isalnum():
+        return False
     if layout.key != "device":
         return any(map(str.isalnum, word)) and not _DECIMALS.fullmatch(word)
     if word.startswith("%"):

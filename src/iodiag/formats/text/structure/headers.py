@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -75,8 +76,28 @@ def _without_marks(words: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def layout_of(words: tuple[str, ...]) -> Layout | None:
     """The Layout of a header's words, from the first format that owns it."""
-    found = (layout for fmt in table_formats() if (layout := fmt.layout(words)))
-    return next(found, None)
+    found = next((layout for fmt in table_formats() if (layout := fmt.layout(words))), None)
+    return _without_twins(found) if found and len(set(words)) < len(words) else found
+
+
+def _without_twins(layout: Layout) -> Layout | None:
+    """The Layout without columns whose name stands twice: one of them was another, nothing tells which.
+
+    None where no column is left.
+    What a tool itself calls alike (`total` of reads and of writes) are columns of different names here.
+    """
+    counts = Counter(layout.columns)
+    twins = [column for column, count in counts.items() if column.column is not None and count > 1]
+    if not twins:
+        return layout
+    if all(column in twins or column.column is None for column in layout.columns):
+        return None
+    words = tuple(column.raw for column in twins)
+    return layout._replace(
+        columns=tuple(c._replace(column=None) if c in twins else c for c in layout.columns),
+        unknown=(*layout.unknown, *words),
+        remark=f"columns of one name are left out, nothing tells which is which: {', '.join(words)}",
+    )
 
 
 def with_right_half(left: tuple[str, ...], words: Sequence[str]) -> Layout | None:

@@ -15,7 +15,13 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
-from iodiag.formats.text.structure.headers import Header, find_header, numeric_share, with_right_half
+from iodiag.formats.text.structure.headers import (
+    Header,
+    find_header,
+    is_number,
+    numeric_share,
+    with_right_half,
+)
 from iodiag.formats.text.structure.phases import MOST_LINES, is_prose, label_of, wording
 from iodiag.formats.types import Layout
 
@@ -26,6 +32,7 @@ _MOST_LOST_WORDS = 2  # of a damaged header: where lines changed places or a bla
 _FEWEST_LOOSE_WORDS = 3
 _MOST_PROSE = 4
 _HEADING_WORD = re.compile(r".*[/%_].*|[A-Z]{2,}\S*|-{2,}\S*")
+_RATE = re.compile(r"%?[a-z]+/s")
 _TABLE_WORDS = frozenset(
     ("Device", "Device:", "DEV", "CPU", "device", "disk", "Disk:", "Filesystem", "Filesystem:", "NAME", "PID")
 )
@@ -214,6 +221,10 @@ def interrupt(found: Walk, state: WalkState, index: int, line: str, words: Seque
     is_heading = len(words) > 2 and (
         2 * technical >= len(words) or words[0] in _TABLE_WORDS or words[-1] in _TABLE_WORDS
     )
+    # another section of sar, to whose header the row below is glued
+    taken = _clock.leading_time(tuple(words))[1]
+    if 0 < taken < len(words) and _RATE.match(words[taken]) and is_number(words[-1]):
+        is_heading, found.classes[index] = True, CLASS["unread"]
     lost = len(set(state.words).difference(words))
     if lost <= _MOST_LOST_WORDS < len(state.words) - lost:
         # the table's header again, under a label, or what is left of it
