@@ -261,15 +261,18 @@ def _glued(found: Walk) -> Iterator[int]:
 
     A word of both may be one, and a header may have a label that its rows have not.
     """
-    headers = {
-        (tuple(column.raw for column in block.layout.columns), _width(block), block.clock_tokens)
-        for block in found.blocks.patterns
-    }
+    headers: dict[tuple[int, int], set[tuple[str, ...]]] = {}
+    for block in found.blocks.patterns:
+        raws = tuple(column.raw for column in block.layout.columns)
+        headers.setdefault((_width(block), block.clock_tokens), set()).add(raws)
     for number in np.flatnonzero(found.classes == CLASS["noise"]).tolist() if headers else ():
         line, words = found.text.line(number)[:LONGEST_LINE], found.text.words(number)
-        taken = _clock.leading_time(tuple(words))[1]
-        fitting = [raws for raws, width, own in headers if 2 * width - len(words) in (0, 1) and own == taken]
-        if words and is_figure(words[-1]) and any(_has_in_order(line, raws) for raws in fitting):
+        shape = (len(words) + 1) // 2, _clock.leading_time(tuple(words))[1]
+        if (
+            words
+            and is_figure(words[-1])
+            and any(_has_in_order(line, raws) for raws in headers.get(shape, ()))
+        ):
             yield number
 
 
