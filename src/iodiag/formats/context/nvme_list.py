@@ -121,7 +121,7 @@ FORMAT = ContextFormat(
         "/dev/nvme0n1     S0000000000001       EXAMPLE NVME 960GB     1         500.11  GB / 960.20  GB    "
         "512   B +  0 B   1B2QEXE7\n"
     ),
-    starts=re.compile(rf'{_HEADER}|^\s*\{{?\s*"Devices"\s*:\s*\['),
+    starts=re.compile(rf'{_HEADER}|^\s*(?:\{{\s*)?"Devices"\s*:\s*\['),
     read=_read,
     releases="nvme-cli 1.0 and later",
 )

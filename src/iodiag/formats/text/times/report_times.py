@@ -47,6 +47,7 @@ _CENT = 0.01  # the last place of two decimals
 _FEWEST_OWN, _BY_NO_LUCK = 3, 1e-6  # of one report, rates that prove another length than the command's
 _PAGE_KB, _SHARE_ODD = 4.0, 0.25
 _LONGEST_COUNTED = 5.0  # beyond it two decimals put a tenth of all numbers on a grid
+_LONGEST_TOLD = 100.0  # two decimals put all numbers on the grid of it
 
 
 class RowGroup(NamedTuple):
@@ -246,6 +247,8 @@ def _with_lost_ticks(lengths: Floats, groups: Sequence[RowGroup], report: Ints, 
     CPU time lie on the grid of that, and the rates on none of what was stated. Of a sample a little longer
     all counts would have to be multiples of one number.
     """
+    if stated > 2 * _LONGEST_COUNTED:
+        return lengths
     tried = np.arange(5, SHORTER * 100 * min(stated, _LONGEST_COUNTED)) / 100
     near = np.arange(SHORTER * 100 * stated, _LONGER * 100 * stated) / 100
     for at in np.flatnonzero(np.abs(lengths - stated) <= _NEAR * stated)[:_MOST_LATER].tolist():
@@ -428,7 +431,8 @@ def must_be_since_boot(groups: Sequence[RowGroup], length: float = math.nan) -> 
     later = _rates(groups, is_first=False)
     usual = _others_grid(groups)
     is_single = _later(groups) < 2
-    if np.isnan(usual) and _clock.are_near_grid(later, _reports_of_rates(groups), length):
+    is_told = length <= _LONGEST_TOLD and _clock.are_near_grid(later, _reports_of_rates(groups), length)
+    if np.isnan(usual) and is_told:
         usual, is_single = length, False
     if np.isnan(usual) or (is_single and len(np.unique(later[later > 0])) < _FEWEST_OF_ONE):
         return False
