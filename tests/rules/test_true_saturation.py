@@ -911,7 +911,7 @@ def test_an_average_since_boot_hardly_shows_a_device_that_is_full_or_slow(run, c
 @pytest.mark.parametrize(
     ("read_kb", "iowait", "severity"),
     [(900.0, 60, "critical"), (9000.0, 40, "warning")],
-    ids=["several wait", "one task waits"],
+    ids=["several wait", "a writer and its flush"],
 )
 def test_sar_tells_by_iowait_that_a_second_each_is_a_standstill(run, read_kb, iowait, severity):
     """Reads and writes are counted together: their kB are not."""
@@ -921,7 +921,8 @@ def test_sar_tells_by_iowait_that_a_second_each_is_a_standstill(run, read_kb, io
         f"13:00:{2 * n:02d} all 10.00 0.00 3.00 {iowait}.00 0.00 {87 - iowait}.00\n" for n in (1, 2, 3, 4)
     )
     cpu = f"13:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}"
-    (finding,) = found(run(disk + "\n" + cpu, lsblk(("sda", True))))
+    text = (disk + "\n" + cpu).replace("(2 CPU)", "(4 CPU)")
+    (finding,) = found(run(text, lsblk(("sda", True))))
     assert finding.severity == severity
 
 
@@ -992,7 +993,8 @@ JOURNAL += "13:00:02  0  31  0.00 0.00 0.00 {ticks} jbd2/sda1-8\n"
         (0.5, 2, [], "warning"),
         (0.5, 16, [], "critical"),
         (0.1, None, [], "warning"),
-        (0.1, 16, [], "critical"),
+        (0.1, 16, [], "warning"),
+        (0.1, 32, [], "critical"),
         (0.1, None, [JOURNAL.format(ticks=2846)], "critical"),
         (0.1, None, [JOURNAL.format(ticks=60)], "warning"),
         (0.1, None, [JOURNAL.format(ticks=2846).replace("sda1", "sdb1")], "warning"),
@@ -1004,6 +1006,7 @@ JOURNAL += "13:00:02  0  31  0.00 0.00 0.00 {ticks} jbd2/sda1-8\n"
         "nobody waits",
         "CPUs wait",
         "a flush",
+        "one writer and its flush",
         "CPUs wait for writes",
         "a journal is held up",
         "a journal",
@@ -1034,7 +1037,7 @@ def test_a_second_each_is_a_standstill_where_others_than_a_flush_wait(run, reads
 def test_who_waits_may_wait_for_another_disk_or_be_a_flusher_and_a_journal(run, util, blocked, severity):
     rows = {"sda": load(60, 2400, reads=0.0, size=400, util=100), "sdb": load(90, 9, util=util)}
     counted = [vmstat([{"b": blocked}] * 3)] if blocked else []
-    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=16), *counted))
+    (finding,) = found(run(iostat([rows] * 3, WAITS_A_LITTLE, cpus=32), *counted))
     assert finding.severity == severity
 
 

@@ -145,9 +145,14 @@ def do_several_wait(view: View, rows: Table) -> bool:
     """Whether two tasks and more are seen to wait for I/O during `rows`: blocked, or idle CPUs' time."""
     if (blocked_tasks := blocked(view, rows)) is not None:
         return blocked_tasks[1] >= SEVERAL
+    return tasks_by_iowait(view, rows) > 1
+
+
+def tasks_by_iowait(view: View, rows: Table) -> float:
+    """How many tasks wait for I/O at the least during `rows`, by idle CPUs' time; 0 where it is not known."""
     cpu = view.cpu_at(rows)
     waited = 0.0 if cpu is None or view.has_only_cpu_averages else weighted.mean(cpu, "iowait_pct", "cpu")
-    return waited / 100 * (view.cpus or 1) > 1
+    return waited / 100 * (view.cpus or 1)
 
 
 def is_wait_unknown(view: View, rows: Table) -> bool:

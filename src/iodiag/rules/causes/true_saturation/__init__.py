@@ -18,8 +18,8 @@ in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for a second, a quarter of them reads, a file system's journal held up for
-five, or several tasks seen to wait while no other device is busy; or for half a second and more in a queue of
-eight while the CPUs do little but wait for I/O, or the load average is a hundred and more.
+five, or more than two tasks seen to wait while no other device is busy; or for half a second and more in a
+queue of eight while the CPUs do little but wait for I/O, or the load average is a hundred and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -48,9 +48,7 @@ from typing import Any
 import numpy as np
 
 from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
-from iodiag.analysis.host.who_waits import (
-    is_waited_for,
-)
+from iodiag.analysis.host.who_waits import is_waited_for
 from iodiag.analysis.load.load_sentences import (
     application_latency,
     both_ways,
@@ -84,9 +82,7 @@ from iodiag.analysis.measure.evidence import Values, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.states.service_times import (
-    RANDOM_KB,
-)
+from iodiag.analysis.states.service_times import RANDOM_KB
 from iodiag.analysis.states.state_sentences import AT_LEAST
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View

@@ -10,17 +10,12 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.load.queueing import DirectionLoad, Level, page_kb
-from iodiag.analysis.load.saturation import (
-    JudgedLevel,
-)
+from iodiag.analysis.load.saturation import JudgedLevel
 from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
-from iodiag.analysis.states.service_times import (
-    RANDOM_KB,
-    class_of,
-)
+from iodiag.analysis.states.service_times import RANDOM_KB, class_of
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence

@@ -11,21 +11,16 @@ from iodiag.analysis.host.process_of_device import longest_wait_s
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     NOBODY,
+    SEVERAL,
     blocked,
     do_several_wait,
     does_nobody_wait,
     is_any_busy,
     pressure,
+    tasks_by_iowait,
 )
-from iodiag.analysis.load.load_sentences import (
-    LEAST_PRESSURE,
-    application_latency,
-    iowait_without_idle,
-)
-from iodiag.analysis.load.saturation import (
-    JudgedLevel,
-    is_passing,
-)
+from iodiag.analysis.load.load_sentences import LEAST_PRESSURE, application_latency, iowait_without_idle
+from iodiag.analysis.load.saturation import JudgedLevel, is_passing
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import (
     SERVICE,
@@ -118,12 +113,12 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
 def _is_waited_for_alone(view: View, series: DeviceSeries, rows: Table) -> bool:
     """Whether several tasks wait for I/O, and no device but those of its stack is busy, to be waited for.
 
-    Of those that are counted, a flusher and a journal are two.
+    Two may be a flusher and its journal, or the one program that writes.
     """
     own, counted = relatives(view, series.name), blocked(view, rows)
     others = (one for one in view.devices if one.name not in own)
     is_other = is_any_busy(others, rows, 100 * FEW_BUSY, 1.0)
-    is_crowd = counted[1] >= CROWD_TASKS if counted is not None else do_several_wait(view, rows)
+    is_crowd = counted[1] >= CROWD_TASKS if counted is not None else tasks_by_iowait(view, rows) > SEVERAL
     return is_crowd and not is_other
 
 
