@@ -373,6 +373,14 @@ def test_a_queue_that_nothing_leaves_beside_devices_that_serve_is_a_hang(report_
     assert any("paused" in text for text in finding.refutes) is (sample.get("sdb") == {})
 
 
+@pytest.mark.parametrize(("iowait", "severity"), [(0.0, "warning"), (5.0, "critical")])
+def test_a_queue_that_nobody_is_seen_to_wait_for_is_no_critical_hang(report_of, iowait, severity):
+    """More counters than one may leak: nobody feels a hang in a minute of idle CPUs without any iowait."""
+    sample = {"sda": {"aqu-sz": 9.0, "%util": 100.0}, "sdb": load(20, 2.1, util=4)}
+    text = iostat([sample] * 60, {"%iowait": iowait, "%idle": 97.0 - iowait}, cpus=16)
+    assert report_of(text, rules=[RULE]).findings[0].severity == severity
+
+
 def test_a_silence_no_longer_than_requests_take_is_no_hang(report_of):
     """A full disk whose requests take a second may complete none in one; it stays full."""
     full = {"w/s": 80.0, "wkB/s": 1280.0, "w_await": 280.0, "aqu-sz": 22.4, "%util": 100.0}

@@ -13,8 +13,8 @@ When it is wrong: a cache flush that writes back hundreds of megabytes looks the
 counted and fill the stall, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
 in the whole capture may have a stuck counter; counters leak one by one, so that a queue of eight and more
-beside devices that serve theirs is told as a hang. One request in flight in one short sample
-is a warning until the next sample shows it again.
+beside devices that serve theirs is told as a hang, and as a warning where nobody is seen to wait. One request
+in flight in one short sample is a warning until the next sample shows it again.
 
 References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
 """
@@ -30,7 +30,7 @@ from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.paging import LEAST_CROWD
-from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, pressure
+from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, does_nobody_wait, pressure
 from iodiag.analysis.load.stalls import (
     ALWAYS_BUSY,
     LONGEST_FLUSH_S,
@@ -184,7 +184,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     is_held = answers(series) or (_holds(worst) and bool(waiters))
     stuck = sum(_is_layer(view, one) and _is_stuck_too(one, worst) for one in view.devices) if place else 0
     is_standing = worst.release is None and ((is_shown and is_held) or stuck >= 2)
-    is_standing |= is_queue and least_s >= limits.timeout
+    is_standing |= is_queue and least_s >= limits.timeout and not does_nobody_wait(view, worst.rows)
     is_moment = _is_moment(worst, limits)
     severity: Severity = "notice" if sure == "low" else "warning"
     if severity == "warning" and is_standing and not (is_moment and not place):
