@@ -113,6 +113,7 @@ STUCK |= {"aqu-sz": 1.42, "%util": 100.0}
         ({"aqu-sz": 0.42, "%util": 42.0}, False),  # across an edge, it is in one sample
         ({"aqu-sz": 1.9}, False),
         ({"w/s": 45.0, "aqu-sz": 1.58}, False),  # one flush at a time in the queue alone
+        ({"f/s": 9.0, "f_await": 110.0}, False),  # the same, counted apart
     ],
 )
 def test_a_request_in_each_sample_that_never_completes_is_no_busy_share(report_of, changes, is_told):

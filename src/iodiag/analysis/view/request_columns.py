@@ -509,13 +509,15 @@ def without_one_more(disk: Table) -> Table:
 
     It is stuck, or was never taken off the counters: in each of the samples, two and more, in which the
     device is busy the queue is one more than rate times latency, and less than the busy share is of requests
-    that complete. One across an edge is in one sample; flushes, which some kernels count in the queue alone,
-    are of a writer that has one at a time of them, and so has more writes.
+    that complete. One across an edge is in one sample; flushes are counted apart, or, where kernels count
+    them in the queue alone, of a writer that has one at a time of them, and so has more writes.
     """
     ios, depth, util = (disk.floats(name) for name in ("ios_per_s", "queue_depth", "util"))
     held = ios * disk.floats("await_ms") / 1000
     is_busy = util >= _LEAST_PHANTOM
-    found = (util >= FULL) & (np.abs(depth - held - 1) <= _PINNED) & (held < util - _PART) & (held >= _PART)
+    flushed = np.nan_to_num(disk.floats("flushes_per_s") * disk.floats("flush_await_ms")) / 1000
+    is_one_more = np.abs(depth - held - flushed - 1) <= _PINNED
+    found = (util >= FULL) & is_one_more & (held < util - _PART) & (held >= _PART)
     found &= least_writes(disk) <= _FLUSHES
     if not found.any():
         return disk
