@@ -147,20 +147,16 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
     for base, places in chained.items():
         below = traffic.names[base]
         for place in sorted(places, key=lambda n: _depth(traffic.names[n])):
-            name = traffic.names[place]
-            is_exact = _is_equal(traffic, [place], base)
-            is_merged = not is_exact and _is_merged(traffic, [place], base)
-            what = "is asked as often as" if is_merged else "moves as many bytes as"
-            if base in _as_busy(traffic, place, bases):
-                what = "is as busy as the only disk that moves as many bytes,"
-            what_for = " completes and merges" if is_merged else ""
-            when = (
-                often
-                if is_exact or is_merged or what.endswith(",")
-                else "over all samples, and in most of them,"
-            )
-            why = f"inferred: {when} {name} {what} {traffic.names[base]}{what_for}"
-            yield Device(name, members=(below,), provenance={"members": why})
+            name, base_name = traffic.names[place], traffic.names[base]
+            if _is_equal(traffic, [place], base):
+                why = f"{often} {name} moves as many bytes as {base_name}"
+            elif _is_merged(traffic, [place], base):
+                why = f"{often} {name} is asked as often as {base_name} completes and merges"
+            elif base in _as_busy(traffic, place, bases):
+                why = f"{often} {name} is as busy as {base_name}, the only disk that moves as much"
+            else:
+                why = f"over all samples, and in most of them, {name} moves as many bytes as {base_name}"
+            yield Device(name, members=(below,), provenance={"members": f"inferred: {why}"})
             below = name
     if len(rest) > 1 and len(shared) == 1:
         names = [traffic.names[n] for n in rest]
@@ -183,16 +179,15 @@ def _as_busy(traffic: Traffic, place: int, bases: Sequence[int]) -> list[int]:
 
     What reads ahead below moves more. Of two devices that vary by less a chance would show as much.
     """
-    able = [
-        base
-        for base in bases
-        if all((grid[base] + ROUNDED_KB >= grid[place]).all() for grid in (traffic.read, traffic.write))
-    ]
-    wholes = {whole_of(traffic.names[n], {traffic.names[n] for n in able}) for n in able}
-    able = [n for n in able if traffic.names[n] not in wholes]
     own = traffic.busy[place]
     varies = len(own) > 1 and own.min() >= LEAST_BUSY_PCT and own.max() >= 2 * own.min()
-    if len(able) != 1 or not varies or traffic.total()[place].min() < LEAST_KB:
+    if not varies or traffic.total()[place].min() < LEAST_KB:
+        return []
+    moves = [(grid + ROUNDED_KB >= grid[place]).all(axis=1) for grid in (traffic.read, traffic.write)]
+    able = [base for base in bases if moves[0][base] and moves[1][base]]
+    wholes = {whole_of(traffic.names[n], {traffic.names[n] for n in able}) for n in able}
+    able = [n for n in able if traffic.names[n] not in wholes]
+    if len(able) != 1:
         return []
     apart = np.abs(traffic.busy[able[0]] - own) <= AS_BUSY * np.maximum(traffic.busy[able[0]], own)
     return able if apart.all() else []
