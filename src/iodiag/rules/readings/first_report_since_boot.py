@@ -128,7 +128,7 @@ _LEAST_KB, _ONE_LENGTH, _HOUR_S = 10.0, 1e-3, 3600.0
 def _chronic(old: Table) -> Iterator[Evidence]:
     """What the device that held most did on average, where that is no matter of a moment.
 
-    It was busy for most of the time, or requests took longer than any healthy device has them take, and were
+    It was busy for most of the time, or requests took longer than any healthy disk has them take, and were
     in flight for much of it: a few late ones a minute are none.
     """
     rates, waits = (
