@@ -260,6 +260,17 @@ def test_disks_in_lockstep_are_told_as_the_set_that_they_are(run, count, apart, 
     assert any(len(f.devices) == count and "in lockstep" in f.summary for f in told) is is_set
 
 
+def test_what_a_set_does_is_told_of_the_samples_with_its_size_alone(run):
+    def row(rate, size, wait):
+        return {f"nvme{n}n1": load(rate, wait, size=size, util=99.0) for n in range(4)}
+
+    found_in = found(run(iostat([row(320, 512, 3.1)] * 5 + [row(20_000, 4, 0.05)] * 5)))
+    (told,) = [f for f in found_in if "in lockstep" in f.summary]
+    assert "4 disks serve 320 reads/s of 512.0 kB each" in told.summary or (
+        "4 disks serve 20,000 reads/s of 4.0 kB each" in told.summary
+    )
+
+
 def test_no_bound_is_below_what_was_measured(run):
     (finding,) = found(run(iostat([{"sda": load(120, 8.5, util=99.5)}] * 20)))
     numbers = {name: value for item in finding.evidence for name, value in item.values.items()}

@@ -44,12 +44,12 @@ from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import CALM, TRANSFER_KB_PER_MS, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import HALF_DIGIT
-from iodiag.table.table import stacked
+from iodiag.table.table import Table, stacked
 
 MOSTLY = 0.5
 """Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""
@@ -94,8 +94,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = level
     for group in equal_rates([s for s in view.devices if not s.is_stacked and len(s.loaded)], LOCKSTEP):
         lead = next((series for series in group if series.name in found), None)
-        if lead is not None and len(group) >= LEAST_DISKS and _is_lockstep(group):
-            yield _of_set(group, found[lead.name])
+        if lead is not None and len(group) >= LEAST_DISKS:
+            parts = [one.samples[same_reports(one.samples, found[lead.name].rows)] for one in group]
+            if not (all(map(len, parts)) and _is_lockstep(parts)):
+                continue
+            yield _of_set([one.name for one in group], parts, found[lead.name])
             found = {name: level for name, level in found.items() if name not in {s.name for s in group}}
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
@@ -105,29 +108,30 @@ LOCKSTEP, LEAST_DISKS = 0.005, 3
 """Disks whose rates are no further apart, as many as no chance makes alike, are used as one set."""
 
 
-def _is_lockstep(group: Sequence[DeviceSeries]) -> bool:
-    """Whether disks of equal kB/s serve equally many requests, about one of each at a time."""
-    rates = [weighted.mean(series.samples, "ios_per_s") for series in group]
-    depths = [weighted.mean(series.samples, "depth") for series in group]
+def _is_lockstep(parts: Sequence[Table]) -> bool:
+    """Whether parts of disks of equal kB/s have equally many requests, about one of each at a time."""
+    rates = [weighted.mean(rows, "ios_per_s") for rows in parts]
+    depths = [weighted.mean(rows, "depth") for rows in parts]
     return max(rates) <= (1 + 2 * LOCKSTEP) * min(rates) and max(depths) <= ALONE
 
 
-def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
+def _of_set(names: Sequence[str], parts: Sequence[Table], level: Level) -> Finding:
+    """What disks did as one set in the samples of a level, a part each: others may be of other loads."""
     column = "ios_per_s" if level.direction == "mixed requests" else f"{level.direction}_per_s"
-    rates = [weighted.mean(series.samples, column) for series in group]
-    names = [series.name for series in group]
+    rates = [weighted.mean(rows, column) for rows in parts]
     values: Values = {
-        "count": len(group),
+        "count": len(names),
         "names": ", ".join(names[:4]) + (", ..." if len(names) > 4 else ""),
         "low": min(rates),
         "high": max(rates),
         "apart": 100 * (max(rates) / min(rates) - 1),
         "direction": level.direction,
         "size": level.direction_load.size_kb,
-        "depth": max(weighted.mean(series.samples, "depth") for series in group),
-        "util": max(weighted.mean(series.samples, "util_pct") for series in group),
+        "depth": max(weighted.mean(rows, "depth") for rows in parts),
+        "util": max(weighted.mean(rows, "util_pct") for rows in parts),
     }
-    text = "{count} disks serve {low:.0f} to {high:.0f} {direction}/s of {size:.1f} kB"
+    span = "{high:.0f}" if f"{min(rates):.0f}" == f"{max(rates):.0f}" else "{low:.0f} to {high:.0f}"
+    text = f"{{count}} disks serve {span} {{direction}}/s of {{size:.1f}} kB each"
     told = text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy"
     return RULE.finding(
         severity="notice",
@@ -144,7 +148,7 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
             "Larger requests, or several of that task at once, move more; faster disks do not.",
         ),
         confirm=("cat /proc/mdstat", "pidstat -d 1"),
-        evidence=(cite(stacked([series.samples for series in group]), told, values),),
+        evidence=(cite(stacked(parts), told, values),),
         refutes=("disks of the set at other rates while the task goes on",),
         cannot_know=("which task it is",),
     )
