@@ -87,3 +87,20 @@ def test_kilobytes_without_requests_fail_no_rule(report_of, idle):
     row = {**CACHED, **dict.fromkeys(idle, 0.0)}
     report = report_of(iostat([{"sda": row}] * 5))
     assert not [outcome for outcome in report.outcomes if outcome.status == "error"]
+
+
+SAR = """Linux 3.10.0-1160.el7.x86_64 (box)  11/20/2026  _x86_64_  (8 CPU)
+
+10:00:00          DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util
+10:10:00       dev8-0    150.00   1300.00   2400.00     24.67      3.60     24.00      2.00     30.00
+10:20:00       dev8-0    140.00   1200.00   2300.00     25.00      3.30     23.50      2.00     28.00
+10:30:00       dev8-0     20.00      0.00    400.00     20.00      0.40     20.00      2.00      4.00
+10:40:00       dev8-0      1.00     20.00      0.00     20.00      0.02     20.00      2.00      0.20
+"""
+
+
+def test_requests_without_a_direction_clear_no_mean(report_of):
+    report = report_of(SAR, rules=[RULE])
+    assert [(o.status, "without their direction" in o.reason) for o in report.outcomes] == [
+        ("undetermined", True)
+    ]

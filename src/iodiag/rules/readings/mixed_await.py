@@ -65,7 +65,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         mix = _mix(series, *(weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write")))
         is_mixed = 0 < limits.minority / 100 * (mix.reads + mix.writes) <= min(mix.reads, mix.writes)
-        if is_mixed and (np.isnan(mix.read_ms) or np.isnan(mix.write_ms)):
+        if _lacks_directions(series, limits):
+            yield RULE.undetermined(_NO_DIRECTIONS, series.name)
+        elif is_mixed and (np.isnan(mix.read_ms) or np.isnan(mix.write_ms)):
             if mix.await_ms > 0:  # else md does not account for it
                 yield _bounded(mix)
         elif is_mixed and mix.is_misleading and _differs(mix, limits):
@@ -84,6 +86,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.clear(reason, series.name)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
+
+
+def _lacks_directions(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether the counts of reads and writes are unknown of more requests than one direction may hide."""
+    ios, reads, writes = (series.loaded.floats(f"{name}_per_s") for name in ("ios", "reads", "writes"))
+    unknown = np.nansum(ios[np.isnan(reads) | np.isnan(writes)])
+    return bool(unknown > limits.minority / 100 * np.nansum(ios))
+
+
+_NO_DIRECTIONS = "requests are counted without their direction: r_await and w_await of iostat -x would tell"
 
 
 def _differs(mix: _Mix, limits: Limits) -> bool:
