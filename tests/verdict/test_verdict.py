@@ -1129,6 +1129,18 @@ def test_rows_since_boot_are_no_samples():
     assert "samples" not in device.text
 
 
+def test_one_cut_row_of_a_list_of_processes_is_not_all_of_it():
+    rows = "".join(
+        f"{900 + n:5d} be/4 app         0.00 B/s   12.00 K/s  0.00 %  {n}.10 % worker\n" for n in range(15)
+    )
+    text = "Total DISK READ :       0.00 B/s | Total DISK WRITE :     180.00 K/s\n"
+    text += "Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      90.00 K/s\n"
+    text += (
+        f"  PID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN      IO    COMMAND\n{rows}  917 be/4 app   0.0"
+    )
+    assert "lines of numbers could not be read" not in report_of(text).headline
+
+
 def test_lines_of_context_are_not_left_out_of_how_many_there_are():
     text = "nas:/export mounted on /data:\n\n  ops/s  rpc bklog\n 17.417  0.000\n\n"
     text += "read:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)\n 9.417  64.000\n"

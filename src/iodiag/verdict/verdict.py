@@ -121,7 +121,8 @@ def verdict(
         state, text = replace(state, asks=without_iostat(state.asks)), without_iostat(text)
     counts = list(ledgers)
     unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
-    rows = sum(ledger.read for ledger in counts)
+    # of what is no table, as a list of processes, all lines are counted alike
+    rows = sum(ledger.read or ledger.counts.get("context", 0) for ledger in counts)
     if is_cut or unread > MOST_UNREAD * (unread + rows):
         many = "an input is cut off, and the rest of it is lost"
         if not is_cut:
