@@ -178,7 +178,7 @@ def beside(own: Run, other: Run) -> Evidence:
     parts += [
         "iowait is {iowait:.0f} %",
         "{idle:.0f} % is idle" + " (at the least {least:.0f} %)" * is_uneven,
-        "{blocked:.1f} tasks are blocked on average",
+        "no task is blocked" if values["blocked"] == 0 else "{blocked:.1f} tasks are blocked on average",
     ]
     return cite(rows, ", ".join(parts) + end, values, weighs="context")
 
