@@ -213,6 +213,8 @@ def _are_cut(groups: Sequence[RowGroup], report: Ints, between: Floats, stated: 
     stated, and one share of time busy, which is counted in ms.
     """
     is_long = between > max(_LONGER * stated, stated + 1.0)
+    if not is_long.any():
+        return np.asarray(is_long)
     of, value, place = _told_by(groups, report[is_long])
     length = between[np.searchsorted(report, of)]
     luck = np.ones(report[-1] + 1)
