@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from iodiag.analysis.host.paging import dipped, moved, released, scanned, slowed
+from iodiag.analysis.host.swapping import beside
 from iodiag.analysis.host.who_waits import of_first_row
 from iodiag.analysis.measure.evidence import say
 from views import view_of
@@ -68,7 +70,7 @@ def tables(rows):
     return view, view.samples("paging"), view.samples("queue")
 
 
-LOAD, LITTLE = {"b": 1, "bi": 8000, "wa": 20}, {"b": 1, "bi": 500, "wa": 48}
+LOAD, LITTLE = {"b": 1, "bi": 8000, "wa": 20}, {"b": 1, "bi": 350, "wa": 48}
 
 
 @pytest.mark.parametrize(
@@ -80,14 +82,23 @@ LOAD, LITTLE = {"b": 1, "bi": 8000, "wa": 20}, {"b": 1, "bi": 500, "wa": 48}
         ([LOAD] * 6 + [LITTLE | {"b": 0, "wa": 0}] * 5 + [LOAD] * 6, False),
         ([LOAD] * 6 + [LITTLE | {"us": 30}] * 5 + [LOAD] * 6, False),
         ([LOAD] * 6 + [LITTLE | {"bi": 1600}] * 5 + [LOAD] * 6, False),
+        ([LOAD | {"bi": 60_000}] * 6 + [LITTLE | {"bi": 900}] * 5 + [LOAD | {"bi": 60_000}] * 6, False),
     ],
-    ids=["a dip", "a short one", "another load follows", "nobody waits", "CPUs work", "a fifth"],
+    ids=[
+        "a dip",
+        "a short one",
+        "another load follows",
+        "nobody waits",
+        "CPUs work",
+        "a fifth",
+        "small files",
+    ],
 )
 def test_a_tenth_is_moved_while_a_task_waits(rows, is_told):
     found = dipped(*tables(rows))
     assert (found is not None) == is_told
     if found is not None:
-        text = "in 5 samples in a row 500 kB/s are moved while a task waits, and 8,000 kB/s before and after"
+        text = "in 5 samples in a row 350 kB/s are moved while a task waits, and 8,000 kB/s before and after"
         assert say(*found[1:]) == text
 
 
@@ -126,3 +137,12 @@ def test_memory_that_becomes_free_at_once_was_of_a_process(after, is_told):
 def test_more_tasks_that_wait_get_less(few, is_told):
     _, paging, queue = tables([few] * 4 + [{"b": 14, "bi": 2000}] * 5 + [few] * 4)
     assert (slowed(paging, queue) is not None) == is_told
+
+
+@pytest.mark.parametrize(("cpus", "idle"), [(("all", 0), 60.0), ((0, 1), None)])
+def test_a_cpu_by_itself_is_not_the_time_of_all(cpus, idle):
+    rows = "".join(f"10:00:02 {name} 10.00 0.00 5.00 25.00 0.00 60.00\n" for name in cpus)
+    banner = "Linux 6.1.0 (box) 11/20/26 _x86_64_ (2 CPU)\n\n"
+    view = view_of(f"{banner}10:00:01 CPU %user %nice %system %iowait %steal %idle\n{rows}")
+    found = beside(view, "cpu", "idle_pct", view.samples("cpu"))
+    assert (found == idle).all() if idle else np.isnan(found).all()

@@ -493,12 +493,12 @@ def test_a_lone_writer_at_a_flat_rate_does_not_show_what_the_disk_takes(report_o
     assert "takes no more" not in finding.summary
 
 
-@pytest.mark.parametrize(("little", "severity"), [(500, "warning"), (2000, "notice")])
+@pytest.mark.parametrize(("little", "severity"), [(350, "warning"), (700, "notice"), (2000, "notice")])
 def test_a_task_that_gets_a_fraction_amid_a_load_is_a_cost(report_of, little, severity):
     rows = [{"b": 1, "bi": bi, "wa": 30} for bi in [8000] * 6 + [little] * 5 + [8000] * 6]
     finding = only(report_of(vmstat(rows), rules=[RULE]))
     assert finding.severity == severity
-    assert ("in 5 samples in a row 500 kB/s are moved" in finding.summary) == (severity == "warning")
+    assert ("in 5 samples in a row 350 kB/s are moved" in finding.summary) == (severity == "warning")
 
 
 STANDS = [{"b": 20, "wa": 60, "bo": 0, "bi": 0}] * 8
@@ -532,6 +532,15 @@ def test_seconds_in_which_nobody_is_given_anything_are_critical(report_of, row, 
     assert finding.severity == severity
     told = "almost nothing written for 6 s on end while a task waits, after 7,777 kB were written at once"
     assert (told in finding.summary) == (severity == "critical")
+
+
+def test_a_stand_amid_reads_alone_follows_no_burst_of_writes(report_of):
+    load = [{"b": 1, "bi": bi, "wa": 96} for bi in (5200, 7100, 4400)]
+    finding = only(
+        report_of("$ vmstat 1\n" + vmstat([*load, *[{"b": 2, "wa": 98}] * 6, *load]), rules=[RULE])
+    )
+    assert finding.severity == "critical"
+    assert "for 6 s on end while a task waits." in finding.summary
 
 
 def test_iowait_of_one_sample_has_no_range(report_of):

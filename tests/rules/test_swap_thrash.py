@@ -456,6 +456,11 @@ def test_pages_that_come_in_again_and_again_while_nothing_goes_out(report_of, ch
     assert not any("of swap was in use" in item.text for item in finding.evidence)
 
 
+def test_samples_of_unknown_length_are_counted_and_not_timed(report_of):
+    finding = only(report_of(vmstat([COMES_BACK] * 20), rules=[RULE]))
+    assert "comes in 4.0 times or more in 20 samples" in finding.summary
+
+
 WORK = {"r": 3, "free": 2_000, "buff": 3_000, "cache": 30_000, "swpd": 9_000, "bi": 8_000, "us": 30, "sy": 40}
 LEAVES = WORK | {"b": 1, "so": 1_400, "bi": 1_900, "bo": 1_400, "us": 15, "sy": 10}
 

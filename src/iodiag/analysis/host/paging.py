@@ -6,7 +6,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import NO_IDLE_PCT
-from iodiag.analysis.host.swapping import room_kb
+from iodiag.analysis.host.swapping import beside, room_kb
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.windows import longest_stretch
@@ -78,24 +79,31 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
 
 
 def dipped(view: View, paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
-    """Where a task waits in samples in a row in which a tenth is moved of what is before and after."""
+    """Where a task waits in samples in a row in which a tenth is moved of what is before and after.
+
+    Small files come slower than large ones, too, but from any healthy disk faster than these.
+    """
     own, other = paired(paging, rows)
     paging, kb = paging[own], _total(paging)[own]
     usual = float(np.median(kb)) if len(kb) else 0.0
     is_low = (kb <= usual / COLLAPSE) & (rows.floats("blocked")[other] >= 1) & ~is_at_work(view, paging)
     run = longest_stretch(paging, is_low, gap=0)
-    if run is None or run.stop - run.start < ENOUGH or usual < 4 * STILL_KB:
+    if run is None or run.stop - run.start < ENOUGH or usual < 4 * STILL_KB or kb[run].mean() > SEEKS_KB:
         return None
-    beside = [kb[max(0, run.start - ENOUGH) : run.start], kb[run.stop : run.stop + ENOUGH]]
-    beside = [part[part >= usual / 2] for part in beside]
-    if min(map(len, beside)) < LEAST_OF_EITHER:
+    sides = [kb[max(0, run.start - ENOUGH) : run.start], kb[run.stop : run.stop + ENOUGH]]
+    sides = [part[part >= usual / 2] for part in sides]
+    if min(map(len, sides)) < LEAST_OF_EITHER:
         return None
-    values: Values = {"usual": float(np.median(np.concatenate(beside))), "count": run.stop - run.start}
+    values: Values = {"usual": float(np.median(np.concatenate(sides))), "count": run.stop - run.start}
     values["low"] = float(kb[run].mean())
     text = (
         "in {count} samples in a row {low:kb} are moved while a task waits, and {usual:kb} before and after"
     )
     return paging[run], text, values
+
+
+SEEKS_KB = 400.0
+"""kB/s of a lone reader for whom a spinning disk seeks for each page: 100 reads/s of 4 kB."""
 
 
 def stood_still(view: View) -> tuple[Table, str, Values] | None:
@@ -104,24 +112,21 @@ def stood_still(view: View) -> tuple[Table, str, Values] | None:
     In most of its samples nothing is written, as a trickle always is. Where who waits does so for NFS, the
     disks move nothing before it and after it either.
     """
-    paging, queue, cpu = view.samples("paging"), view.samples("queue"), view.cpu_samples
-    if paging is None or queue is None or cpu is None:
+    if (paging := view.samples("paging")) is None:
         return None
     kb, read, written = _total(paging), *(paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
     is_held = _is_still(kb) & (read == 0) & ~is_at_work(view, paging)
-    for rows, is_so in ((queue, queue.floats("blocked") >= 1), (cpu, cpu.floats("idle_pct") <= NO_IDLE_PCT)):
-        own, other = paired(paging, rows)
-        is_beside = np.zeros(len(paging), dtype=np.bool_)
-        is_beside[own] = is_so[other]
-        is_held &= is_beside
+    is_held &= beside(view, "queue", "blocked", paging) >= 1
+    is_held &= beside(view, "cpu", "idle_pct", paging) <= NO_IDLE_PCT
     run = longest_stretch(paging, is_held, gap=0)
     if run is None or not 0 < run.start < run.stop < len(kb) or 2 * (kb[run] > 0).sum() >= len(kb[run]):
         return None
     values: Values = {"lasted": float(paging.floats("interval_s")[run].sum())}
     if not (float(values["lasted"]) >= STAND_S and min(kb[run.start - 1], kb[run.stop]) >= STILL_KB):
         return None
-    values["given"] = float((written * _lengths(paging))[run.start - 1])
-    is_burst = written[run.start - 1] >= BURST * np.median(written[written > 0])
+    given = written[run.start - 1]
+    values["given"] = float(given * weighted.seconds_or_one(paging)[run.start - 1])
+    is_burst = given > 0 and given >= BURST * np.median(written[written > 0])
     text = "nothing is read and almost nothing written for {lasted:.0f} s on end while a task waits"
     return paging[run], text + ", after {given:.0f} kB were written at once" * bool(is_burst), values
 
@@ -216,15 +221,12 @@ def _at_rest(is_still: Mask, stands: Mask, held: Mask, beside: str, values: Valu
 
 def is_at_work(view: View, paging: Table) -> Mask:
     """The samples in which CPUs are busy, the page cache grows by what is not read, or memory is taken."""
-    cpu, is_busy = view.cpu_samples, np.zeros(len(paging), dtype=np.bool_)
-    if cpu is not None:
-        own, other = paired(paging, cpu)
-        work = sum(np.nan_to_num(cpu.floats(f"{name}_pct")) for name in ("user", "nice", "system"))
-        is_busy[own] = np.asarray(work)[other] >= AT_WORK_PCT
+    work = [beside(view, "cpu", f"{name}_pct", paging) for name in ("user", "nice", "system")]
+    is_busy = np.nansum(work, axis=0) >= AT_WORK_PCT
     # what is read stays in the cache, what is dropped becomes free, and so does what a stalled write held
-    least = (STILL_KB + _total(paging)) * _lengths(paging)
+    least = (STILL_KB + _total(paging)) * weighted.seconds_or_one(paging)
     cached, free, buffers = (changes(view, f"{name}_kb", paging) for name in ("cached", "free", "buffers"))
-    return is_busy | (cached >= least) | (cached + free + buffers <= -least)
+    return np.asarray(is_busy | (cached >= least) | (cached + free + buffers <= -least))
 
 
 AT_WORK_PCT = 20.0
@@ -247,16 +249,10 @@ def changes(view: View, column: str, rows: Table) -> Floats:
     return found
 
 
-def _lengths(rows: Table) -> Floats:
-    """How long samples are in s; a second, as most are, where that is not known."""
-    seconds = rows.floats("interval_s")
-    return np.where(seconds > 0, seconds, 1.0)
-
-
 def _cached_meanwhile(view: View, still: Table, values: Values) -> str:
     """By how much the page cache grows in samples in which next to nothing is read; fills in its `values`."""
     grown = changes(view, "cached_kb", still)
-    more = grown[grown >= STILL_KB * _lengths(still)]
+    more = grown[grown >= STILL_KB * weighted.seconds_or_one(still)]
     if len(more) < ENOUGH or not 2 * np.nansum(grown) >= more.sum():
         return ""
     values["cached"] = float(np.nansum(grown)) / KB_PER_MB
@@ -321,7 +317,7 @@ def scanned(view: View, paging: Table) -> tuple[Table, str, Values] | None:
     """The samples in which the buffers grow by what is read, as of file system metadata; none if few."""
     kb = paging.floats("pgpgin_kb_per_s")
     is_read = kb >= 2 * STILL_KB
-    grown = changes(view, "buffers_kb", paging) / _lengths(paging)
+    grown = changes(view, "buffers_kb", paging) / weighted.seconds_or_one(paging)
     rows = paging[is_read & (np.abs(grown / np.where(is_read, kb, np.nan) - 1) <= FLAT)]
     if len(rows) < max(ENOUGH, is_read.sum() / 2):
         return None

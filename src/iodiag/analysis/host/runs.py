@@ -173,7 +173,7 @@ def beside(own: Run, other: Run) -> Evidence:
             end += f", and tasks wait {where} while CPUs have time left: if the work is the same, storage is "
             end += f"slower {where}"
     cpu = other.samples("cpu")
-    values["least"] = np.nan if cpu is None else float(np.nanmin(cpu.floats("idle_pct")))
+    values["least"] = np.nan if cpu is None else float(np.fmin.reduce(cpu.floats("idle_pct")))
     is_uneven = 2 * float(values["least"]) < float(values["idle"])
     parts += [
         "iowait is {iowait:.0f} %",

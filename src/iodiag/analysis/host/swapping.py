@@ -87,8 +87,8 @@ def has_room(view: View, rows: Table) -> Mask:
 
 
 def beside(view: View, table: str, column: str, rows: Table) -> Floats:
-    """A column of a table of the host at the reports of some rows; NaN where it has none."""
-    result, samples = np.full(len(rows), np.nan), view.samples(table)
+    """A column of a table of the host at the reports of some rows, of all CPUs together; NaN without one."""
+    result, samples = np.full(len(rows), np.nan), view.cpu_all if table == "cpu" else view.samples(table)
     if samples is not None:
         own, other = paired(rows, samples)
         result[own] = samples.floats(column)[other]

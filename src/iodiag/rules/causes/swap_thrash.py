@@ -460,7 +460,11 @@ def _again(view: View, rows: Table) -> Iterator[Evidence]:
     if not (came >= TIMES * in_swap > 0 and went <= came / 10):
         return
     values: Values = {"mb": in_swap / KB_PER_MB, "times": came / in_swap, "seconds": float(seconds.sum())}
-    text = "what lies in swap, {mb:.0f} MB, comes in {times:.1f} times in {seconds:.0f} s"
+    values["samples"] = len(rows)
+    often = "{times:.1f} times in {seconds:.0f} s"
+    if np.isnan(rows.floats("interval_s")).any():
+        often = "{times:.1f} times or more in {samples} samples"
+    text = f"what lies in swap, {{mb:.0f}} MB, comes in {often}"
     whole = max((fact.number("swap_kb") for fact in view.facts_of("free")), default=math.nan)
     if in_swap < HALF * whole:
         values["free"] = 100 * (1 - in_swap / whole)

@@ -3,19 +3,19 @@
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
 average; so is a run of five samples in the midst of calm ones in which writes are flushed and reads all but
-stop, where no disk is shown, and one amid a load in which a task waits and a tenth of it is moved. A load
-average that exceeds the runnable and the blocked tasks by ten, and by as many as there are CPUs, for five
-samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted. So may three and
-more by uptime that do not fall from five minutes to one, while no task runs or is blocked and CPUs are idle.
-Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs, which is
-weaker, since it looks back a minute. Where top or ps lists processes and nothing counts tasks: three and more
-of them in state D, flushers left out, and whether the disks have anything to do. A crowd that stays as large
-while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the time
-and more spent in iowait and none of it idle in nearly every sample, and what is read and written meanwhile;
-where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a cost where it
-lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes are a crowd's;
-of a hundred and more it is critical. One task or two, in half of the samples and more, where no disk is shown
-and CPUs wait for I/O meanwhile; a cost where these have no time left.
+stop, where no disk is shown, and one amid a load in which a task waits and a tenth of it is moved, less than
+small files take. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as
+there are CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is
+counted. So may three and more by uptime that do not fall from five minutes to one, while no task runs or is
+blocked and CPUs are idle. Without that column: a load average that exceeds the runnable tasks by as many as
+there are CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and nothing
+counts tasks: three and more of them in state D, flushers left out, and whether the disks have anything to do.
+A crowd that stays as large while what is moved falls to a tenth is work that comes to a stand. Where no disk
+is shown: half of the time and more spent in iowait and none of it idle in nearly every sample, and what is
+read and written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more, for which some task
+has to wait; a cost where it lasts and the host works for half as long at most, or where load averages of 1
+and 15 minutes are a crowd's; of a hundred and more it is critical. One task or two, in half of the samples
+and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -577,10 +577,11 @@ _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     """Tasks, if few, that wait most of the time as idle CPUs say, too, where no disk is shown."""
     rows, cpu = queue[queue.floats("waiting") >= 1], view.cpu_samples
+    if are_disks_shown(view) or cpu is None or len(rows) < limits.samples:
+        return None
     paging, samples = paging_beside(view, rows), paging_beside(view, queue)
     held = [*held_up(view, queue, limits)]
-    is_often = held or 2 * len(rows) >= len(queue)
-    if are_disks_shown(view) or cpu is None or len(rows) < limits.samples or not is_often:
+    if not held and 2 * len(rows) < len(queue):
         return None
     waits = list(iowait_beside(view, rows, limits))
     then, meanwhile = moved_meanwhile(view, rows)
