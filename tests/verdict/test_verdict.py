@@ -1773,6 +1773,12 @@ def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, uti
     assert ("pidstat -d 1" in report.to_markdown()) == is_told
 
 
+def test_of_a_stack_that_is_never_idle_the_disk_is_the_busiest_and_the_full_one():
+    row = load(9000, 0.8, size=8, util=99)
+    assert "the busiest is nvme0n1 (" in (said := report_of(iostat([{"nvme0n1": row, "dm-0": row}])).headline)
+    assert "nvme0n1 is never idle; it serves 7 requests at once" in said
+
+
 @pytest.mark.parametrize(("share", "is_told"), [("370.0", True), ("45.0", False)])
 def test_a_process_that_fills_cpus_is_told_and_asked_about_beside_healthy_devices(share, is_told):
     top = "  PID USER      PR  NI  VIRT  RES  SHR S %CPU %MEM    TIME+  COMMAND\n"
@@ -2296,6 +2302,9 @@ def test_processes_listed_beside_an_idle_device_account_for_it():
     assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline
 
 
+UNCOUNTED = {"r/s": 110.0, "r_await": 9.0, "aqu-sz": 1.0, "%util": 100.0}
+
+
 @pytest.mark.parametrize(
     ("beside", "is_told"),
     [
@@ -2304,8 +2313,9 @@ def test_processes_listed_beside_an_idle_device_account_for_it():
         ({"zd16": load(90, 9.0, size=480, util=90, reads=0)}, False),
         ({"zd16": load(90, 9.0, size=480, util=90), "sdb": load(90, 0.5)}, False),
         ({"sdb": load(90, 9.0, size=480, util=60)}, False),
+        ({"zd16": load(90, 9.0, size=480), "sdb": load(90, 0.5), "sda": UNCOUNTED}, False),
     ],
-    ids=["as much", "less", "the other way", "several disks", "no volume"],
+    ids=["as much", "less", "the other way", "several disks", "no volume", "no bytes counted"],
 )
 def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_told):
     cpu = {"%idle": 70.0, "%user": 5.0, "%iowait": 25.0}

@@ -203,7 +203,9 @@ def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:
     }
     at_work = [one for one, kb in moved.items() if sum(kb) > 0]
     volume = next((one for one in at_work if one.is_stacked), None)
-    if volume is None or len(at_work) != 2 or disk.is_stacked or not state.util >= NEVER_IDLE:
+    if volume is None or len(at_work) != 2 or disk not in at_work:
+        return ""  # one whose driver counts no bytes is not among them
+    if disk.is_stacked or not state.util >= NEVER_IDLE:
         return ""
     way = int(np.argmax(moved[disk]))
     values: Values = {"volume": volume.name, "name": disk.name}
