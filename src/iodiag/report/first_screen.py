@@ -82,17 +82,16 @@ def _other_days(report: Report) -> dict[str, str]:
 
     A run may begin before midnight and end after it.
     """
+    timed: dict[str, list[tuple[str | None, str | None]]] = {}
+    for section in _sections(report):
+        timed.setdefault(section.source, []).append((section.start, section.end))
+    ends = {source: [*map(wording.instant, wording.time_range(spans))] for source, spans in timed.items()}
     found: dict[str, list[str]] = {}
-    everything, timed = [summary.section for summary in report.sources], _sections(report)
-    for source in dict.fromkeys(section.source for section in timed):
-        span = wording.time_range((one.start, one.end) for one in timed if one.source == source)
-        first, last = map(wording.instant, span)
-        if first is None or last is None:
-            continue
-        for section in (one for one in everything if one.source == source):
-            day = section.day or (section.start or "")[:10]
-            if day and not str(first - _A_RUN)[:10] <= day <= str(last + _A_RUN)[:10]:
-                found.setdefault(day, []).append(section.format)
+    for section in (summary.section for summary in report.sources):
+        first, last = ends.get(section.source, (None, None))
+        day = section.day or (section.start or "")[:10]
+        if day and first and last and not str(first - _A_RUN)[:10] <= day <= str(last + _A_RUN)[:10]:
+            found.setdefault(day, []).append(section.format)
     return {day: ", ".join(dict.fromkeys(tools)) for day, tools in found.items()}
 
 
