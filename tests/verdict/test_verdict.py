@@ -11,9 +11,11 @@ from itertools import permutations
 import pytest
 
 import iodiag
+from iodiag.analysis.states.states import states
 from iodiag.model.finding import Finding, Ignore
 from iodiag.model.report import Report
 from iodiag.verdict.health import shown_health
+from iodiag.verdict.possible_reason import carrier_clause
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
 from writers.captures import banner, iostat, sar_d, vmstat
@@ -2300,6 +2302,24 @@ def test_processes_that_account_for_next_to_nothing_are_told_beside_a_device(kb,
 
 def test_processes_listed_beside_an_idle_device_account_for_it():
     assert "not in its list" not in report_of(iostat([{"sda": load(2, 1)}] * 4), _of_processes(0.5)).headline
+
+
+@pytest.mark.parametrize(
+    ("below", "is_told"),
+    [
+        (load(30, 70, size=4, util=97), True),
+        (load(120, 22, size=1, util=97), True),
+        (load(30, 22, size=4, util=97), False),
+        (load(30, 70, size=4, util=60), False),
+    ],
+    ids=["most of the wait", "requests that it splits", "a quarter of it", "less busy"],
+)
+def test_a_layer_waits_for_the_disk_below_it_where_most_of_the_wait_is(below, is_told):
+    stack = 'NAME="sda" KNAME="sda" PKNAME="" TYPE="disk" ROTA="1"\n'
+    stack += 'NAME="vault" KNAME="dm-0" PKNAME="sda" TYPE="crypt" ROTA="1"\n'
+    view = view_of(iostat([{"sda": below, "dm-0": load(30, 90, size=4, util=97)}]), stack)
+    layer = view.series("dm-0")
+    assert bool(carrier_clause(view, layer, states(layer)[0])) is is_told
 
 
 UNCOUNTED = {"r/s": 110.0, "r_await": 9.0, "aqu-sz": 1.0, "%util": 100.0}
