@@ -165,6 +165,14 @@ def test_samples_of_another_day_are_not_told_as_the_same_moment(day, clocks, is_
     assert ("iostat ran on another day than the rest: not the same moment" in page) == is_other
 
 
+@pytest.mark.parametrize(("day", "is_other"), [("11/21/26", False), ("11/19/26", True)])
+def test_a_clock_without_a_zone_may_be_of_the_day_after_that_of_one_in_utc(day, is_other):
+    top = "Fri Nov 20 22:00:01 UTC 2026\ntop - 22:00:01 up 1 day, 1 user, load average: 1.00, 1.00, 1.00\n"
+    top += "%Cpu(s): 5.0 us, 5.0 sy, 0.0 ni, 90.0 id, 0.0 wa, 0.0 hi, 0.0 si, 0.0 st\n\n"
+    disks = iostat([{"sda": load(140, 450)}] * 5).replace("11/20/26", day)
+    assert (f"; iostat of 2026-11-{day[3:5]}" in analyzed_text(top + disks).to_markdown()) == is_other
+
+
 @pytest.mark.parametrize(
     ("runs", "told"),
     [

@@ -11,9 +11,11 @@ from itertools import permutations
 import pytest
 
 import iodiag
+from iodiag.analysis.states.states import states
 from iodiag.model.finding import Finding, Ignore
 from iodiag.model.report import Report
 from iodiag.verdict.health import shown_health
+from iodiag.verdict.possible_reason import carrier_clause
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
 from writers.captures import banner, iostat, sar_d, vmstat
@@ -1785,6 +1787,12 @@ def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, uti
     assert ("pidstat -d 1" in report.to_markdown()) == is_told
 
 
+def test_of_a_stack_that_is_never_idle_the_disk_is_the_busiest_and_the_full_one():
+    row = load(9000, 0.8, size=8, util=99)
+    assert "the busiest is nvme0n1 (" in (said := report_of(iostat([{"nvme0n1": row, "dm-0": row}])).headline)
+    assert "nvme0n1 is never idle; it serves 7 requests at once" in said
+
+
 @pytest.mark.parametrize(("share", "is_told"), [("370.0", True), ("45.0", False)])
 def test_a_process_that_fills_cpus_is_told_and_asked_about_beside_healthy_devices(share, is_told):
     top = "  PID USER      PR  NI  VIRT  RES  SHR S %CPU %MEM    TIME+  COMMAND\n"
@@ -2309,6 +2317,27 @@ def test_processes_listed_beside_an_idle_device_account_for_it():
 
 
 @pytest.mark.parametrize(
+    ("below", "is_told"),
+    [
+        (load(30, 70, size=4, util=97), True),
+        (load(120, 22, size=1, util=97), True),
+        (load(30, 22, size=4, util=97), False),
+        (load(30, 70, size=4, util=60), False),
+    ],
+    ids=["most of the wait", "requests that it splits", "a quarter of it", "less busy"],
+)
+def test_a_layer_waits_for_the_disk_below_it_where_most_of_the_wait_is(below, is_told):
+    stack = 'NAME="sda" KNAME="sda" PKNAME="" TYPE="disk" ROTA="1"\n'
+    stack += 'NAME="vault" KNAME="dm-0" PKNAME="sda" TYPE="crypt" ROTA="1"\n'
+    view = view_of(iostat([{"sda": below, "dm-0": load(30, 90, size=4, util=97)}]), stack)
+    layer = view.series("dm-0")
+    assert bool(carrier_clause(view, layer, states(layer)[0])) is is_told
+
+
+UNCOUNTED = {"r/s": 110.0, "r_await": 9.0, "aqu-sz": 1.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
     ("beside", "is_told"),
     [
         ({"zd16": load(90, 9.0, size=480, util=90)}, True),
@@ -2316,8 +2345,9 @@ def test_processes_listed_beside_an_idle_device_account_for_it():
         ({"zd16": load(90, 9.0, size=480, util=90, reads=0)}, False),
         ({"zd16": load(90, 9.0, size=480, util=90), "sdb": load(90, 0.5)}, False),
         ({"sdb": load(90, 9.0, size=480, util=60)}, False),
+        ({"zd16": load(90, 9.0, size=480), "sdb": load(90, 0.5), "sda": UNCOUNTED}, False),
     ],
-    ids=["as much", "less", "the other way", "several disks", "no volume"],
+    ids=["as much", "less", "the other way", "several disks", "no volume", "no bytes counted"],
 )
 def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_told):
     cpu = {"%idle": 70.0, "%user": 5.0, "%iowait": 25.0}

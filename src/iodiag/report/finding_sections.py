@@ -108,12 +108,13 @@ def _evidence_section(finding: Finding | None, blocks: tuple[Block, ...]) -> lis
 
 
 def _nothing(report: Report) -> Paragraph:
+    state = report.verdict.state if report.verdict is not None else ""
+    if state == "open":
+        return Paragraph((Span("No rule finds the cause of what the report begins with."),))
     said = "Nothing beyond notes on reading the numbers." if report.findings else "No rule found anything."
     is_partial = any(outcome.status not in ("finding", "clear") for outcome in report.outcomes)
-    state = report.verdict.state if report.verdict is not None else ""
-    said = "What the report begins with, of which no rule finds the cause." if state == "open" else said
     rest = " That is no proof of health: see what could not be judged."
-    return Paragraph((Span(said + (rest if is_partial and state not in ("healthy", "open") else "")),))
+    return Paragraph((Span(said + (rest if is_partial and state != "healthy" else "")),))
 
 
 def _notes(notes: list[Section]) -> Section:

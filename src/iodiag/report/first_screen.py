@@ -80,23 +80,27 @@ def _when(report: Report) -> str:
 def _other_days(report: Report) -> dict[str, str]:
     """Other days than that of the clocks in the same text, and the tools whose samples are of each.
 
-    A run may begin before midnight and end after it.
+    A run may begin before midnight and end after it, and a clock without a zone be of any.
     """
+    timed: dict[str, list[tuple[str | None, str | None]]] = {}
+    for section in _sections(report):
+        timed.setdefault(section.source, []).append((section.start, section.end))
+    ends = {source: [*map(wording.instant, wording.time_range(spans))] for source, spans in timed.items()}
     found: dict[str, list[str]] = {}
-    everything, timed = [summary.section for summary in report.sources], _sections(report)
-    for source in dict.fromkeys(section.source for section in timed):
-        span = wording.time_range((one.start, one.end) for one in timed if one.source == source)
-        first, last = map(wording.instant, span)
-        if first is None or last is None:
+    for section in (summary.section for summary in report.sources):
+        first, last = ends.get(section.source, (None, None))
+        day, own = section.day or (section.start or "")[:10], wording.instant(section.start)
+        if not (day and first and last):
             continue
-        for section in (one for one in everything if one.source == source):
-            day = section.day or (section.start or "")[:10]
-            if day and not str(first - _A_RUN)[:10] <= day <= str(last + _A_RUN)[:10]:
-                found.setdefault(day, []).append(section.format)
+        is_of_one_zone = bool(own and own.tzinfo) == bool(first.tzinfo)
+        apart = _A_RUN if is_of_one_zone else _FARTHEST_ZONE
+        if not str(first - apart)[:10] <= day <= str(last + apart)[:10]:
+            found.setdefault(day, []).append(section.format)
     return {day: ", ".join(dict.fromkeys(tools)) for day, tools in found.items()}
 
 
-_A_RUN = timedelta(hours=1)
+_A_RUN, _FARTHEST_ZONE = timedelta(hours=1), timedelta(hours=14)
+"""How far a run reaches beyond the clocks of another, and how far a zone is from UTC."""
 
 
 def _undated(report: Report) -> str:

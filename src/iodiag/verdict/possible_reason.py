@@ -95,7 +95,10 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
 
 
 def carrier_clause(view: View, series: DeviceSeries, state: State) -> str:
-    """That a device waits for the one that it alone stands on, which is as busy meanwhile; else empty."""
+    """That a device waits for the one that it alone stands on, which is as busy meanwhile; else empty.
+
+    Most of the wait has to be there: by latency where requests merge, by those in flight where they split.
+    """
     members = series.device.members if series.device else ()
     below = view.series(members[0]) if len(members) == 1 else None
     rows = below.samples[same_reports(below.samples, state.rows)] if below else None
@@ -105,13 +108,16 @@ def carrier_clause(view: View, series: DeviceSeries, state: State) -> str:
     values["latency"] = weighted.mean(rows, "latency_ms")
     if not abs(float(values["busy"]) - 100 * state.util) <= _AS_BUSY * 100 * state.util:
         return ""
+    is_most = float(values["latency"]) > _MOST_OF_IT * state.latency_ms
+    if not (is_most or weighted.mean(rows, "depth") > _MOST_OF_IT * state.depth):
+        return ""
     values["kind"] = " (an optical drive)" if is_optical(below) else ""
     text = ": it waits for {name}{kind} below it, which is as busy ({busy:.0f} %) and takes {latency:ms} each"
     return say(text, values)
 
 
-_AS_BUSY = 0.1
-"""How far apart the busy shares of one I/O are."""
+_AS_BUSY, _MOST_OF_IT = 0.1, 0.5
+"""How far apart the busy shares of one I/O are, and the share of a wait above which that is most of it."""
 
 
 def turns_clause(series: DeviceSeries, state: State) -> str:
@@ -203,7 +209,9 @@ def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:
     }
     at_work = [one for one, kb in moved.items() if sum(kb) > 0]
     volume = next((one for one in at_work if one.is_stacked), None)
-    if volume is None or len(at_work) != 2 or disk.is_stacked or not state.util >= NEVER_IDLE:
+    if volume is None or len(at_work) != 2 or disk not in at_work:
+        return ""  # one whose driver counts no bytes is not among them
+    if disk.is_stacked or not state.util >= NEVER_IDLE:
         return ""
     way = int(np.argmax(moved[disk]))
     values: Values = {"volume": volume.name, "name": disk.name}

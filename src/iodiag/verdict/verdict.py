@@ -512,17 +512,18 @@ def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
 def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
     """Of healthy devices one that is never idle and serves several at once: more may not fit."""
     used = [one for view in views for one in view.devices if (one.samples.floats("util") >= NEVER_IDLE).all()]
-    lasting = ((one.name, state) for one in used for state in lasting_states(one))
+    lasting = ((one, state) for one in used for state in lasting_states(one))
     full = [one for one in lasting if one[1].at_once >= WAITING_DEPTH]
     if not full:
         return None
-    name, state = max(full, key=lambda one: one[1].at_once)
+    # as in _busiest_of, of a stack the disk
+    series, state = max(full, key=lambda one: (not one[0].is_stacked, one[1].at_once))
     asks = "See who asks for so much: `pidstat -d 1`"
     text = (
         "{name} is never idle; it serves {many:.0f} requests at once, and whether there is room for more is "
     )
-    said = say(text + "not shown", {"name": name, "many": state.at_once})
-    return Verdict("healthy", devices=(name,), asks=asks), f"{_healthy(views)} {said}. {asks}"
+    said = say(text + "not shown", {"name": series.name, "many": state.at_once})
+    return Verdict("healthy", devices=(series.name,), asks=asks), f"{_healthy(views)} {said}. {asks}"
 
 
 def _healthy(views: Sequence[View]) -> str:
