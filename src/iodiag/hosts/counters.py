@@ -77,7 +77,7 @@ def _in_order(counters: pd.DataFrame) -> pd.Series[int]:
 
     number = counters.groupby(list(_KEYS), observed=True, sort=False).ngroup()
     first = counters.assign(_number=number).drop_duplicates("_number")
-    if first["time"].notna().all() and counters["time"].notna().all():
+    if counters["time"].notna().all():
         order = np.argsort(first["time"].to_numpy(), kind="stable")
     else:
         counted = counters[["reads", "writes"]].sum(axis=1).groupby(number, sort=False).sum()

@@ -254,20 +254,24 @@ def _while_running(
     jobs: Mapping[str, Values], status: re.Match[str], line: Line, source: str
 ) -> Iterator[Fact]:
     """What a run that is not over shows of itself: the last rates of its status line, without latencies."""
-    values = {**next(iter(jobs.values()), {}), "jobs": float(status["jobs"])}
-    values |= {"job": next(iter(jobs), None)}
+    if len(jobs) != 1:  # of several the line has sums
+        return
+    ((job, options),) = jobs.items()
+    values = {**options, "jobs": float(status["jobs"]), "job": job}
     rates: dict[str, Values] = {}
     for group in _STATUS_RATES.findall(status.string):
         for way, number in _STATUS_RATE.findall(group):
             own = rates.setdefault(_WAYS[way], {})
-            factor = {"k": 1e3, "M": 1e6}.get(number[-1], 1.0)
-            iops = float(number.rstrip("kKMG")) * factor
-            own |= {"iops": iops} if group.endswith(" IOPS") else {"kb_per_s": size_kb(number)}
-    if len(jobs) == 1:  # of several the line has sums
-        yield from (_fact({**values, "direction": way, **own}, source, [line]) for way, own in rates.items())
+            if group.endswith(" IOPS"):
+                own["iops"] = float(number.rstrip("kM")) * _THOUSANDS.get(number[-1], 1.0)
+            else:
+                own["kb_per_s"] = size_kb(number)
+    for way, own in rates.items():
+        yield _fact({**values, "direction": way, **own}, source, [line])
 
 
 _WAYS = {"r": "read", "w": "write", "t": "trim"}
+_THOUSANDS = {"k": 1e3, "M": 1e6}
 
 
 def _arrays(disks: Sequence[tuple[re.Match[str], Line]], source: str) -> Iterator[Device]:
@@ -332,9 +336,8 @@ def _options(job: re.Match[str]) -> Values:
 
 def _rates(text: str) -> Values:
     iops, bandwidth, runtime = re.search(_IOPS, text), re.search(_BANDWIDTH, text), re.search(_RUNTIME, text)
-    factor = {"k": 1e3, "M": 1e6}.get(iops[2] if iops else "", 1.0)
     return {
-        "iops": float(iops[1]) * factor if iops else None,
+        "iops": float(iops[1]) * _THOUSANDS.get(iops[2], 1.0) if iops else None,
         "kb_per_s": size_kb(bandwidth[1].replace(" ", "")) if bandwidth else None,
         "duration_s": float(runtime[1]) / 1000 if runtime else None,
     }

@@ -183,7 +183,8 @@ def _read_lines(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _nobodys(rows: Sequence[_Row]) -> list[int]:
     """The lines of numbers whose mount was lost: beside it, others have theirs."""
-    return [row.line.number for row in rows if not row.export and any(other.export for other in rows)]
+    is_any_named = any(row.export for row in rows)
+    return [row.line.number for row in rows if is_any_named and not row.export]
 
 
 def _goes_on(lines: Sequence[Line], at: int) -> bool:

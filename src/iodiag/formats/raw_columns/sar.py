@@ -31,6 +31,17 @@ SECTIONS = tuple(
 _KEY_TOKENS = frozenset(token for section in SECTIONS for token in section.key_tokens)
 
 
+_WORDS = frozenset(
+    word for one in SECTIONS for words in (one.columns, one.key_tokens, one.label_tokens) for word in words
+)
+_SPREAD = tuple(section for section in SECTIONS if section.spread is not None)
+
+
+def _is_known(word: str) -> bool:
+    """Whether any section knows a word."""
+    return word in _WORDS or any(section.knows(word) for section in _SPREAD)
+
+
 def find_section(tokens: Sequence[str]) -> SarSection | None:
     """The section that prints these header tokens, or None where no section does.
 
@@ -39,16 +50,19 @@ def find_section(tokens: Sequence[str]) -> SarSection | None:
     """
     words = set(tokens)
     items = words & _KEY_TOKENS
+    others = words - items
+    if 2 * sum(map(_is_known, others)) < len(others):
+        return None  # of a line of prose most sections would be asked for every word
     best, most = None, 0
     for section in SECTIONS:
         if any(not section.knows(item) for item in items):
             continue
         if section.key_tokens and not words & section.key_tokens.keys():
             continue
-        known = sum(section.knows(word) for word in words - items)
+        known = sum(section.knows(word) for word in others)
         if known > most:
             best, most = section, known
-    return best if 2 * most >= len(words - items) else None
+    return best if 2 * most >= len(others) else None
 
 
 def combine_long_cpu(rows: Table) -> Table:

@@ -43,6 +43,8 @@ _TIMES = ("datetime", "date", "time", "timestamp")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?\s*')
 _CUT_MARK = re.compile(r"(?<!\S)\S*[>…$]$")
 _HEADING = re.compile(r"/s\b|%[a-z]|-sz\b|\bswpd\b|\bkb[a-z]")
+_LISTED = re.compile(r"^\s{0,8}(?:[-*#]|\d{1,5}[.)])(?:\s|$)")
+_FEWEST_LISTED = 5
 _FEWEST_CUT = 3
 _NARROWEST = 40
 
@@ -56,14 +58,12 @@ class _Prefix(NamedTuple):
 
 def unlisted(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Lines without the mark of a list or a comment that each of them has: `- `, `# `, `  1. `."""
-    marks = [_MARK.match(piece.text) for piece in pieces if piece.text.strip()]
-    kinds = {mark[0].strip().strip("0123456789") if mark else "" for mark in marks}
-    if len(marks) < _FEWEST_MARKS or len(kinds) > 1 or "" in kinds:
+    solid = [piece.text for piece in pieces if piece.text.strip()]
+    if len(solid) < _FEWEST_LISTED or not all(map(_LISTED.match, solid)):
         return pieces
-    return [piece._replace(text=_MARK.sub("", piece.text, count=1)) for piece in pieces]
-
-
-_MARK, _FEWEST_MARKS = re.compile(r"^\s{0,8}(?:[-*#]|\d{1,5}[.)])(?:\s|$)"), 5
+    if len({text.split()[0].lstrip("0123456789") for text in solid}) > 1:
+        return pieces
+    return [piece._replace(text=_LISTED.sub("", piece.text, count=1)) for piece in pieces]
 
 
 def unprefixed(pieces: Sequence[Piece]) -> Sequence[Piece]:

@@ -307,10 +307,11 @@ def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | No
 
 
 def _second_of_pages(groups: Sequence[RowGroup]) -> float:
-    """A second where nearly all kB per second are whole pages of 4 kB, as they are by no longer interval.
+    """A second where nearly all kB per second are whole pages of 4 kB; nothing shorter is printed.
 
     Over 2 s every other number is a multiple of 4 by chance, over more fewer are. Where pages are larger all
-    may be, but hardly any is an odd multiple: of pages of 4 kB half are.
+    may be, but hardly any is an odd multiple: of pages of 4 kB half are. Of a program that moves nothing but
+    8 kB, and no file system's own 4 kB beside it, two seconds look alike: they are taken for the shorter one.
     """
     later = [rows.numbers[rows.report > 0][:_MOST_ROWS, list(rows.pages_at)].ravel() for rows in groups]
     kb = np.unique(np.concatenate([np.empty(0), *later]))[:_MOST_LATER]

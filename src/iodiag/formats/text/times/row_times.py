@@ -408,9 +408,8 @@ def _row_intervals(first: Block, ends: Floats, is_of_twelve: bool) -> Floats:
     usual = float(np.median(later)) if len(later) else np.nan
     if lengths[0] > _CUT * usual and np.ptp(later) <= _EVEN * usual:
         lengths[0] = np.nan  # the rows between it and the header may have been cut out
-    command = first.origin.command
-    if command and command.interval_s and command.tool == first.layout.format:
-        lengths[np.isnan(lengths)] = command.interval_s
+    if asked := _asked(first):
+        lengths[np.isnan(lengths)] = asked
     result: Floats = lengths[inverse]
     return result
 
