@@ -101,7 +101,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield "".join(_LOGGED.sub("", part) for part in below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
-    yield _MARKUP.sub("", html.unescape(text))
+    yield _MARKUP.sub("", html.unescape(text)).replace("\0", "")
     yield text.translate(_UNSEEN)
     yield text.replace("\\n", "")
     yield _THOUSANDS.sub("", text)

@@ -972,7 +972,7 @@ def test_the_verdict_is_of_the_worst_run_and_names_it(report_of):
     finding = only(report)
     assert finding.summary.startswith("9 tasks are blocked on I/O, in 5 of 6 samples")
     assert 'This is the run "Run 2" (lines 24 to 29); in the run "Run 0" (lines 4 to 9), ' in report.headline
-    assert "0.0 tasks are blocked on average" in report.headline
+    assert "no task is blocked" in report.headline
     assert "almost nothing is read or written" in finding.summary
 
 
