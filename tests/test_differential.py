@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -133,13 +136,24 @@ def cells_of(text: str, names: dict[str, str]) -> dict[int, dict[str, float]]:
         cells = line.split()
         if names.keys() & {*cells}:
             words = cells[1 + line.startswith("#") :]
-        elif words and line[:1].isdigit():
+        elif words and re.match(r"\d\d:\d\d:\d\d ", line):
             pairs = zip(words, cells[1:], strict=False)
             found[number] = {names[word]: float(cell) for word, cell in pairs if word in names}
     return found
 
 
+@pytest.fixture(scope="module")
+def command_of_many_lines() -> Iterator[None]:
+    """A process whose command has lines of its own, some of which begin with numbers."""
+    lines = ["import time", *(f"{number} # the rest of a command" for number in range(100)), "time.sleep(60)"]
+    process = subprocess.Popen([sys.executable, "-c", "\n".join(lines)])
+    yield
+    process.kill()
+    process.wait()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("command_of_many_lines")
 @pytest.mark.parametrize("command", PRINTED)
 def test_every_cell_that_a_live_tool_prints_stands_in_its_table(command):
     family, names = PRINTED[command]

@@ -409,12 +409,36 @@ def test_a_damaged_row_between_others_is_told_and_the_listing_goes_on():
     assert block.tables[0].rows["process"].distinct() == ["", "dd", "mv"]
 
 
+BANNER = "Linux 6.1.0-18-amd64 (box)  {}  _x86_64_  (8 CPU)\n\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "unread", "rows"),
+    [
+        (["x = 1", "", "2 = y # 10:15:02"], (), "every"),
+        ([f"x{number} = 1" for number in range(300)], (), "every"),
+        (["10:00:02 0 9 1x 2.00 cp", "10:00:02 0 9 1y 2.00 cp"], (4, 5), "every"),
+        (["x = 1", "10:00:02 0 9 1x", "2.00 cp"], (5, 6), "every"),
+        (["x" * 5000], (), "first"),
+        (["Device r/s w/s rkB/s wkB/s await"], (), "first"),
+        ([BANNER.format("05/21/2025")], (), "first"),
+    ],
+    ids=["lines", "many", "two damaged rows", "a row in two lines", "too long", "a table", "another run"],
+)
+def test_a_command_may_have_many_lines(between, unread, rows):
+    header, row = ALIGNED.splitlines()
+    above, below = (
+        [row.format("64.00", "5.00", name) for name in names]
+        for names in (("dd", "python3 -c import time"), ("cp", "mv"))
+    )
+    block, _ = facts_of("\n".join([header, *above, *between, *below]) + "\n")
+    found = {"every": ["", "cp", "dd", "mv", "python3"], "first": ["", "dd", "python3"]}
+    assert (block.unread, sorted(block.tables[0].rows["process"].distinct())) == (unread, found[rows])
+
+
 def test_an_unknown_key_of_json_is_told():
     block, _ = facts_of(JSON.replace("kB_wr/s", "kB_write"))
     assert block.unread == (14, 21)
-
-
-BANNER = "Linux 6.1.0-18-amd64 (box)  {}  _x86_64_  (8 CPU)\n\n"
 
 
 @pytest.mark.parametrize(

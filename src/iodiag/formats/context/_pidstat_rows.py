@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -16,9 +16,11 @@ from iodiag.formats.context._process_io import program
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.structure.banners import banner
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Blocks, Walk
+from iodiag.formats.text.structure.headers import find_header
 from iodiag.formats.types import Layout, LayoutColumn, Line, Lines
-from iodiag.table.table import Column, Table
+from iodiag.table.table import Bools, Column, Table
 from iodiag.table.texts import NO_TEXT, Texts
 
 _LEAD = (
@@ -51,6 +53,8 @@ _ONE_MORE = re.compile(r"-?\d[\d.,]*%?\s+\S")
 """How a command begins that has a number in front of it: the header may name one column too few."""
 _COMMAND = re.compile(r"(?P<number>.*\S)\s+(?=Command\s*$)")
 _LONGEST_HEADER = 500
+_LONGEST_COMMAND = 4096
+"""Characters of a command that pidstat prints, all its lines together."""
 
 
 class Header(NamedTuple):
@@ -91,8 +95,7 @@ class Listing:
 def take_rows(listing: Listing, lines: Lines, begin: int, end: int) -> tuple[int, int | None]:
     """Add the rows of some lines; how far the listing reaches, and from where on to look further, if at all.
 
-    The last header above stands in front of the lines. A line that begins as a row does and stands between
-    two lines of the listing is a damaged one; any other ends it.
+    The last header above stands in front of the lines.
     """
     above = [header.line for header in listing.headers[-1:]]
     body = "".join(f"{line.text}\n" for line in above) + lines.joined(begin, end)
@@ -105,17 +108,8 @@ def take_rows(listing: Listing, lines: Lines, begin: int, end: int) -> tuple[int
         [_rows_below(found, headers[at], at, to) for at, to in pairwise([*headers, len(text)]) if to > at + 1]
     )
     all_rows = rows_of(found, "")
-    solid = np.flatnonzero(~text.is_blank)
-    is_own = np.isin(found.classes[solid], [CLASS[name] for name in ("header", "row", "summary")])
-    stop, is_open = len(text), end < len(lines)
-    for place in np.flatnonzero(~is_own).tolist():
-        is_last = place + 1 == len(solid)
-        if is_last or not (is_own[place + 1] and begins_as_row(text.line(int(solid[place])))):
-            # what stands below the last line decides
-            stop, is_open = int(solid[place]), is_last and is_open
-            break
-        listing.unread.append(int(numbers[solid[place]]))
-    if own := solid[is_own & (solid < stop)].tolist():
+    stop, is_open = _end(listing, found, is_open=end < len(lines))
+    if own := np.flatnonzero(_is_own(found)[:stop]).tolist():
         first = len(listing.headers) - len(above)
         new = [header for at, header in headers.items() if at < stop][len(above) :]
         listing.unread += [header.line.number for header in new if not header.is_whole]
@@ -125,6 +119,46 @@ def take_rows(listing: Listing, lines: Lines, begin: int, end: int) -> tuple[int
         listing.parts += [_table_of(listing, found, rows, number_of) for rows in parts]
     shift = begin - len(above)
     return (own[-1] + 1 + shift if own else 0), (stop + shift if is_open else None)
+
+
+def _is_own(found: Walk) -> Bools:
+    """Which lines are headers and rows of the listing."""
+    own: Bools = np.isin(found.classes, [CLASS[name] for name in ("header", "row", "summary")])
+    return own
+
+
+def _end(listing: Listing, found: Walk, is_open: bool) -> tuple[int, bool]:
+    """Where the listing ends, and whether what stands further below decides.
+
+    Between two of its lines, one that begins as a row does is a damaged row, and others below a whole row are
+    the rest of its command (-l), which may have many lines. Anything else ends the listing.
+    """
+    text = found.text
+    solid = np.flatnonzero(~text.is_blank)
+    is_own = _is_own(found)[solid]
+    edges = np.flatnonzero(np.diff(np.r_[True, is_own, True])).tolist()
+    for first, after in zip(edges[::2], edges[1::2], strict=True):
+        between = [text.numbered(at) for at in solid[first:after].tolist()]
+        damaged = [line.number for line in between if begins_as_row(line.text)]
+        is_command = _may_be_command(line.text for line in between if line.number not in damaged)
+        if after == len(solid):
+            return int(solid[first]), is_open and is_command
+        is_in_table = found.classes[solid[after]] != CLASS["header"]
+        if len(damaged) < len(between) and not (is_in_table and is_command):
+            return int(solid[first]), False
+        # what stands below a damaged row may be the rest of it
+        listing.unread += [line.number for line in between if damaged and line.number >= damaged[0]]
+    return len(text), is_open
+
+
+def _may_be_command(lines: Iterable[str]) -> bool:
+    """Whether lines may be the rest of a command, and not what another tool printed."""
+    size = 0
+    for line in lines:
+        size += len(line) + 1
+        if size > _LONGEST_COMMAND or find_header(line.split()) or banner(line):
+            return False
+    return True
 
 
 def begins_as_row(line: str) -> bool:
@@ -146,7 +180,7 @@ def _headers(text: Text) -> dict[int, Header]:
 
 def _rows_below(found: Walk, header: Header, at: int, to: int) -> Block:
     """The lines between two headers; that of -h has no clock, and its rows have one or an epoch (-H)."""
-    first = next((index for index in range(at + 1, to) if not found.text.is_blank[index]), at)
+    first = next((index for index in range(at + 1, to) if begins_as_row(found.text.line(index))), at)
     lead = len(header.lead.split()) or _clock.leading_time(found.text.words(first))[1]
     lead = 0 if header.lead.isdigit() else lead
     return Block(
