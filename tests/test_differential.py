@@ -122,6 +122,7 @@ OF_PROCESSES = {
 }
 PRINTED = {
     "mpstat -P ALL": ("cpu", SHARES),
+    "mpstat -N ALL": ("node_cpu", SHARES),
     "pidstat -p ALL -durswvR -t": ("process", OF_PROCESSES),
     "pidstat -p ALL -durswvR -h -U -l": ("process", OF_PROCESSES),
     "pidstat -p ALL -T CHILD -u -r": ("process", OF_PROCESSES),

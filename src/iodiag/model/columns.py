@@ -82,6 +82,7 @@ KEY_COLUMNS: dict[str, str] = {
     "tapes": "tape",
     "disk": "device",
     "cpu": "cpu",
+    "node_cpu": "node",
     "interrupts": "interrupt",
     "network": "interface",
     "network_errors": "interface",

@@ -47,6 +47,8 @@ HEADERS = {
     "udp6": ["idgm6/s odgm6/s noport6/s idgmer6/s"],
     "fibre channel": ["fch_rxf/s fch_txf/s fch_rxw/s fch_txw/s FCHOST"],
     "softnet": ["CPU total/s dropd/s squeezd/s rx_rps/s flw_lim/s blg_len"],
+    "node cpu": ["NODE %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle"],
+    "mpstat interrupts": ["CPU intr/s", "CPU 24/s 25/s NMI/s LOC/s", "CPU HI/s TIMER/s NET_TX/s IRQ_POLL/s"],
     "cpu frequency": ["CPU MHz"],
     "weighted cpu frequency": ["CPU wghMHz"],
     "fan": ["FAN rpm drpm DEVICE", "DEVICE FAN rpm drpm"],

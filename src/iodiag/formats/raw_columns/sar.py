@@ -20,6 +20,9 @@ from iodiag.table.texts import Texts
 _SPREADS = {
     "interrupts": Spread(re.compile(r"all|(?:CPU|cpu)(\d{1,5})"), "cpu", "interrupts_per_s"),
     "interrupts per cpu": Spread(re.compile(r"i0{0,2}(\d{1,5})/s"), "interrupt", "interrupts_per_s"),
+    "mpstat interrupts": Spread(
+        re.compile(r"(\d{1,5}|[A-Z][A-Z\d_]{1,14}|intr)/s"), "interrupt", "interrupts_per_s", {"intr": "sum"}
+    ),
 }
 
 SECTIONS = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from iodiag.model.units import KB_PER_BYTE, KB_PER_MB, KB_PER_SECTOR
@@ -19,17 +20,19 @@ class Spread(NamedTuple):
     """Tokens that are items themselves: one printed row becomes a row per such token.
 
     `token` matches those tokens; its group 1, or else the whole token, is the item's name, kept in
-    the column `key`; the values stand in `column`.
+    the column `key`; the values stand in `column`. `names` are items that other sections name otherwise.
     """
 
     token: re.Pattern[str]
     key: str
     column: str
+    names: Mapping[str, str] = MappingProxyType({})
 
     def item(self, token: str) -> str | None:
         """The item that this token names, or None where it names none."""
         match = self.token.fullmatch(token)
-        return None if match is None else match[1] or match[0]
+        item = match and (match[1] or match[0])
+        return self.names.get(item, item) if item else None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _WHOLE = re.compile(
 )
 """The words of columns that every release prints without decimals."""
 
+_CPU_TIME = ("cpu", "node_cpu")
 _UNKNOWN_WORD = re.compile(r"[A-Za-z%][\w%/.+-]{0,30}")
 _MOST_UNKNOWN_WORDS = 60
 _LAST_OF_PIDSTAT = "Command"
@@ -70,11 +71,13 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     if keys and words[0 if key_at == "first" else -1] != keys[0]:
         return None
     values = [word for word in words if word not in keys[:1]]
-    is_mpstat = "%irq" in words and "%steal" in words and words.index("%irq") < words.index("%steal")
+    is_mpstat = section.name == "mpstat interrupts" or (
+        "%irq" in words and "%steal" in words and words.index("%irq") < words.index("%steal")
+    )
     tool = "mpstat" if is_mpstat else "sar"
     return Layout(
         format=tool,
-        name=f"{tool} {section.name}",
+        name=f"{tool} {section.name.removeprefix('mpstat ')}",
         family=section.family,
         columns=tuple(_column(section, word) for word in values),
         key=section.key_tokens[keys[0]] if keys else None,
@@ -142,7 +145,7 @@ def _own_name(word: str) -> str:
 
 def _finisher(section: SarSection, words: list[str]) -> Finish | None:
     """What is left to do with a section's frames: add up the long CPU form, unfold a matrix."""
-    if section.name == "cpu" and ("%irq" in words or "%guest" in words):
+    if section.family in _CPU_TIME and ("%irq" in words or "%guest" in words):
         return _finish_long_cpu
     if section.spread is not None:
         return partial(_unfold, key=section.spread.key, column=section.spread.column)
@@ -150,7 +153,9 @@ def _finisher(section: SarSection, words: list[str]) -> Finish | None:
 
 
 def _finish_long_cpu(tables: dict[str, Table]) -> dict[str, Table]:
-    return {family: combine_long_cpu(rows) if family == "cpu" else rows for family, rows in tables.items()}
+    return {
+        family: combine_long_cpu(rows) if family in _CPU_TIME else rows for family, rows in tables.items()
+    }
 
 
 def _unfold(tables: dict[str, Table], key: str, column: str) -> dict[str, Table]:
