@@ -64,17 +64,11 @@ from iodiag.analysis.load.load_sentences import (
     waiters,
 )
 from iodiag.analysis.load.plateaus import throughput_of_sizes
-from iodiag.analysis.load.saturation import (
-    LIKE_SIZE,
-    THRESHOLDS,
-    JudgedLevel,
-    is_backlog,
-    is_burst,
-    is_passing,
-    longest_contiguous,
-    of_samples,
-    with_verdict,
-)
+from iodiag.analysis.load.saturation.bursts import is_backlog, is_burst, is_passing, longest_contiguous
+from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
+from iodiag.analysis.load.saturation.classify import of_samples
+from iodiag.analysis.load.saturation.devices_with_verdict import with_verdict
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset

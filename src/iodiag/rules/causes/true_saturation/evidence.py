@@ -10,7 +10,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.load.queueing import DirectionLoad, Level, page_kb
-from iodiag.analysis.load.saturation import JudgedLevel
+from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
 from iodiag.analysis.load.stalls import stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples
