@@ -49,6 +49,7 @@ import numpy as np
 
 from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
 from iodiag.analysis.host.who_waits import is_waited_for
+from iodiag.analysis.load.benchmarks import benchmarks_of, is_direct, own_queue
 from iodiag.analysis.load.load_sentences import (
     application_latency,
     both_ways,
@@ -86,15 +87,12 @@ from iodiag.model.units import KB_PER_MB
 from iodiag.rules.causes.true_saturation.evidence import (
     STILL,
     against,
-    benchmarks_of,
     calmer_disks,
     copied,
     counts_of,
-    is_direct,
     is_far_slower,
     merged_pages,
     more_elsewhere,
-    own_queue,
     saturated_samples,
     standstill,
     starved,
