@@ -29,7 +29,8 @@ from iodiag.analysis.load.queueing import (
     overlapped,
     unloaded_baseline,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, classify
+from iodiag.analysis.load.saturation.classify import classify
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.make_views import Selection, views
 from iodiag.analysis.view.view import DeviceSeries

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.load.saturation import UNTIMED
+from iodiag.analysis.load.saturation.not_busy import UNTIMED
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -26,7 +26,9 @@ from iodiag.analysis.states.states import State
 from iodiag.analysis.view.device_traits import is_optical, is_spread
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
-from iodiag.verdict.health import FULL_UTIL, USED_UTIL, is_late_on_any_class, somebody_waits
+from iodiag.verdict.health import is_late_on_any_class
+from iodiag.verdict.state_health import FULL_UTIL, USED_UTIL
+from iodiag.verdict.waiting_tasks import somebody_waits
 
 LONG_S, MOSTLY = 60.0, 0.7
 """Samples of this length are means over bursts, unless the device was busy for most of them."""

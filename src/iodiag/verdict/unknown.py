@@ -41,23 +41,9 @@ from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import UNNAMED
-from iodiag.verdict.health import (
-    LEAST_MOMENTS,
-    MANY_SAMPLES,
-    SELDOM_PER_S,
-    healths,
-    is_brief,
-    is_hardly_used,
-    lasting_states,
-    many_ask,
-    mean_blocked_tasks,
-    nobody_waits,
-    shown_health,
-    somebody_waits,
-    waited,
-    waiting_tasks,
-)
+from iodiag.verdict.health import healths, is_brief, shown_health
 from iodiag.verdict.mounts import of_mount_samples, of_mounts
+from iodiag.verdict.nobody_waits import MANY_SAMPLES, mean_blocked_tasks, nobody_waits
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
@@ -66,6 +52,8 @@ from iodiag.verdict.since_boot import (
     lack_of_disks,
     with_snapshots,
 )
+from iodiag.verdict.state_health import LEAST_MOMENTS, SELDOM_PER_S, is_hardly_used, lasting_states, waited
+from iodiag.verdict.waiting_tasks import many_ask, somebody_waits, waiting_tasks
 
 SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
     "ps -eo state,pid,wchan:32,cmd | grep ^D",

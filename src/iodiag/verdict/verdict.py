@@ -34,28 +34,15 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    FULL_UTIL,
-    LEAST_MOMENTS,
-    MOST_AT_ONCE,
-    ONE_TASK,
-    WAITING_DEPTH,
     healths,
     is_late_but_hardly_used,
     is_late_on_any_class,
     is_prompt,
     is_trickle,
-    lasting_states,
-    many_ask,
-    nobody_waits,
-    queued,
-    reader_of,
-    reads_are_late,
     shown_health,
-    somebody_waits,
-    waited,
-    waiting_tasks,
 )
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
+from iodiag.verdict.nobody_waits import nobody_waits
 from iodiag.verdict.possible_reason import (
     WAIT_NOT_SHOWN,
     carrier_clause,
@@ -69,6 +56,15 @@ from iodiag.verdict.since_boot import (
     busier_since_boot,
     dearer_since_boot,
     lack_of_disks,
+)
+from iodiag.verdict.state_health import (
+    FULL_UTIL,
+    LEAST_MOMENTS,
+    MOST_AT_ONCE,
+    WAITING_DEPTH,
+    lasting_states,
+    reads_are_late,
+    waited,
 )
 from iodiag.verdict.unknown import (
     BUSY_PCT,
@@ -87,6 +83,7 @@ from iodiag.verdict.unknown import (
     unusable,
     why_unknown,
 )
+from iodiag.verdict.waiting_tasks import ONE_TASK, many_ask, queued, reader_of, somebody_waits, waiting_tasks
 
 Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 

@@ -18,7 +18,8 @@ from iodiag.analysis.host.who_waits import (
     rows_at,
 )
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation import JudgedLevel, slower_above
+from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
+from iodiag.analysis.load.saturation.layers import slower_above
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of

@@ -25,7 +25,7 @@ from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
 from iodiag.formats.text.structure.blocks import CLASS, Classes
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
-from iodiag.formats.text.times.row_times import COUNT_RATES
+from iodiag.formats.text.times.timing import COUNT_RATES
 from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import (
     LOST_POINT,

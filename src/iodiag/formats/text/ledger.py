@@ -16,7 +16,8 @@ from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, Origin, Walk
 from iodiag.formats.text.structure.headers import numeric_share
-from iodiag.formats.text.times.row_times import Timing, distinct_sorted
+from iodiag.formats.text.times.row_times import distinct_sorted
+from iodiag.formats.text.times.timing import Timing
 from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.table import Bools, Floats, Table

@@ -34,7 +34,8 @@ from iodiag.formats.text.structure.foreign_tools import most_telling, refusal, u
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
-from iodiag.formats.text.times.row_times import clock_notes, timings
+from iodiag.formats.text.times.clock_notes import clock_notes
+from iodiag.formats.text.times.row_times import timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 

@@ -13,7 +13,7 @@ from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.times.row_times import Timing
+from iodiag.formats.text.times.timing import Timing
 from iodiag.model.capture import ParseNote, SampleTable
 from iodiag.model.columns import OF_THE_MOMENT
 from iodiag.table.table import Bools, Ints, Table, in_order_of_lines, stacked_all_columns

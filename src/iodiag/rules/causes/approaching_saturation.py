@@ -26,13 +26,9 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import (
-    THRESHOLDS,
-    JudgedLevel,
-    is_passing,
-    longest_contiguous,
-    with_verdict,
-)
+from iodiag.analysis.load.saturation.bursts import is_passing, longest_contiguous
+from iodiag.analysis.load.saturation.devices_with_verdict import with_verdict
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields

@@ -37,7 +37,7 @@ from iodiag.analysis.host.who_waits import blocked, do_several_wait, does_nobody
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, level_samples
-from iodiag.analysis.load.saturation import UNTIMED
+from iodiag.analysis.load.saturation.not_busy import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, device_fields

@@ -40,6 +40,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
+from iodiag.analysis.load.benchmarks import benchmarks_of, is_all_of, own_queue
 from iodiag.analysis.load.plateaus import (
     Plateau,
     likeness,
@@ -62,7 +63,6 @@ from iodiag.analysis.view.device_traits import cloud_model, is_card, is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.causes.true_saturation.evidence import benchmarks_of, is_all_of, own_queue
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Mask, Table
 

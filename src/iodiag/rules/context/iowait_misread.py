@@ -26,7 +26,8 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
-from iodiag.analysis.load import saturation
+from iodiag.analysis.load.saturation.classify import classify
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, time_fields, when
@@ -129,11 +130,11 @@ def _defaults(thresholds: dict[str, Threshold]) -> Limits:
 
 def _beside_saturation(view: View, limits: Limits) -> Side | None:
     """Low or hidden iowait while a device is saturated beyond guessing."""
-    judged = _defaults(saturation.THRESHOLDS)
+    judged = _defaults(THRESHOLDS)
     found = [
         (s, load)
         for s in view.devices
-        for load in saturation.classify(view, s, judged)
+        for load in classify(view, s, judged)
         if load.verdict == "saturated" and load.basis in ("measured", "spindles")
     ]
     for series, load in sorted(found, key=lambda pair: -pair[1].level.span):

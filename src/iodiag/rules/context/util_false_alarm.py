@@ -31,7 +31,9 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Busy, JudgedLevel, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation.bursts import longest_contiguous
+from iodiag.analysis.load.saturation.devices_with_verdict import Busy, with_verdict
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import is_sustained

@@ -49,6 +49,7 @@ import numpy as np
 
 from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
 from iodiag.analysis.host.who_waits import is_waited_for
+from iodiag.analysis.load.benchmarks import benchmarks_of, is_direct, own_queue
 from iodiag.analysis.load.load_sentences import (
     application_latency,
     both_ways,
@@ -64,17 +65,11 @@ from iodiag.analysis.load.load_sentences import (
     waiters,
 )
 from iodiag.analysis.load.plateaus import throughput_of_sizes
-from iodiag.analysis.load.saturation import (
-    LIKE_SIZE,
-    THRESHOLDS,
-    JudgedLevel,
-    is_backlog,
-    is_burst,
-    is_passing,
-    longest_contiguous,
-    of_samples,
-    with_verdict,
-)
+from iodiag.analysis.load.saturation.bursts import is_backlog, is_burst, is_passing, longest_contiguous
+from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
+from iodiag.analysis.load.saturation.classify import of_samples
+from iodiag.analysis.load.saturation.devices_with_verdict import with_verdict
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
@@ -92,15 +87,12 @@ from iodiag.model.units import KB_PER_MB
 from iodiag.rules.causes.true_saturation.evidence import (
     STILL,
     against,
-    benchmarks_of,
     calmer_disks,
     copied,
     counts_of,
-    is_direct,
     is_far_slower,
     merged_pages,
     more_elsewhere,
-    own_queue,
     saturated_samples,
     standstill,
     starved,

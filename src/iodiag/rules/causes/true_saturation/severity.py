@@ -20,7 +20,8 @@ from iodiag.analysis.host.who_waits import (
     tasks_by_iowait,
 )
 from iodiag.analysis.load.load_sentences import LEAST_PRESSURE, application_latency, iowait_without_idle
-from iodiag.analysis.load.saturation import JudgedLevel, is_passing
+from iodiag.analysis.load.saturation.bursts import is_passing
+from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import (
     SERVICE,
