@@ -46,7 +46,7 @@ from iodiag.table.table import Ints
 
 _LONGEST_DECORATION = 300
 _MOST_AT_ONCE = 1024
-_MOST_LOOKED, _MOST_TIMES = 500_000, 10
+_MOST_LOOKED, _MOST_TIMES = 50_000, 10
 """Lines that a context format looks at in vain: where each of many lines could begin a long block, all do."""
 
 _CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
