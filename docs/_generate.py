@@ -90,7 +90,8 @@ MARKS = {
 def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
     parts += [
-        f"| `{name}` | {cell(meaning)} |" for name, meaning in (columns.KEYS | columns.PHASE_KEYS).items()
+        f"| `{name}` | {cell(meaning)} |"
+        for name, meaning in (columns.KEYS | columns.FIRST_REPORT_KEYS | columns.PHASE_KEYS).items()
     ]
     parts.append(
         "\n1 kB is 1024 bytes, as in sysstat. "

@@ -2394,3 +2394,17 @@ def test_streams_that_take_turns_at_a_busy_disk_are_told_by_what_it_needs_for_ea
     row = load(rate, 14, size=100, util=94, depth=0.014 * rate) | {"rrqm/s": merged}
     text = report_of(iostat([{device: row}] * 2, cpu={"%iowait": 45.0, "%idle": 50.0, "%user": 5.0})).headline
     assert ("bulk reads of several streams by turns" in text) is is_told
+
+
+BARE = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "state"), [("0.00 0.00 0.00 0.00", "unknown"), ("3.96 0.00 31.68 0.00", "healthy")]
+)
+def test_what_only_a_report_that_may_be_since_boot_shows_is_no_health(last, state):
+    rows = ("4.87 3.18 81.02 20.06", "0.00 0.00 0.00 0.00", last)
+    text = "".join(f"{BARE}sda {row} 0.40 0.30 {0.01 if row[0] != '0' else 0:.2f} 1.00\n\n" for row in rows)
+    report = report_of(text, DISK)
+    assert report.verdict.state == state
+    assert ("may be the average since boot" in report.headline) == (state == "unknown")

@@ -38,6 +38,13 @@ KEYS = {
 }
 """Columns that every table has, beside the key of its family."""
 
+MAY_BE_SINCE_BOOT = "may_be_since_boot"
+FIRST_REPORT_KEYS = {
+    MAY_BE_SINCE_BOOT: "true for a first report that may average everything since boot or be a sample, where "
+    "nothing proves which",
+}
+"""Columns that the tables of a text have where it has such a report."""
+
 PHASE_KEYS = {
     "phase": "0-based, where a text has several: begins where other words or commands stand above a report",
     "phase_label": "those words, cut to 60 characters, else the command; empty for none",

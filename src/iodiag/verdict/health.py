@@ -15,6 +15,7 @@ from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, events
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import UNNAMED
+from iodiag.model.columns import MAY_BE_SINCE_BOOT
 from iodiag.verdict.nobody_waits import SPARE_PCT, mean_blocked_tasks
 from iodiag.verdict.state_health import (
     BRIEF_UTIL,
@@ -75,9 +76,17 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
         return "not shown"  # no name says its class: only what is quick on the fastest one needs none
     if health_in(series, max(active, key=waited)) == "slow":
         return "not shown"
+    if rests_on_doubtful_report(series):
+        return "not shown"
     if lasting and all(one == lasting[0] for one in lasting):
         return "not shown" if lasting[0] == "healthy" and _was_quicker(long) else lasting[0]
     return "not shown"
+
+
+def rests_on_doubtful_report(series: DeviceSeries) -> bool:
+    """Whether all that a device did stands in a first report that may be the average since boot."""
+    worked = series.samples[series.samples.floats("ios_per_s") > 0]
+    return MAY_BE_SINCE_BOOT in worked and bool(np.equal(worked[MAY_BE_SINCE_BOOT], True).all())
 
 
 def is_late_on_any_class(series: DeviceSeries) -> bool:

@@ -41,7 +41,7 @@ from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import UNNAMED
-from iodiag.verdict.health import healths, is_brief, shown_health
+from iodiag.verdict.health import healths, is_brief, rests_on_doubtful_report, shown_health
 from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.nobody_waits import MANY_SAMPLES, mean_blocked_tasks, nobody_waits
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
@@ -523,13 +523,9 @@ def why_unknown(views: Sequence[View]) -> str:
         values: Values = {"names": names, "beside": beside}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
-        untimed = "; the kernel does not time it" if first.is_untimed and not is_physical(first.name) else ""
-        untimed += ": capture its members" if untimed and first.is_stacked else ""
-        untimed += _collapse_clause(first)
-        if first.is_stacked and any(map(lacks_disks, views)):
-            untimed += "; disks below it are not in the capture"
+        lack = _lack_of_device(first, views)
         values["class"] = _by_class(first, slowest)
-        said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{untimed}{{class}}{{beside}})", values)
+        said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{lack}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
         return said + (asked if slowest.latency_ms > 0 else _host_clause(views))
     if any(view.devices for view in views):
@@ -552,6 +548,18 @@ def why_unknown(views: Sequence[View]) -> str:
         return "its rates are averages since boot, as vmstat prints without an interval"
     did = _host_clause(views) + "".join(map(_blocked_clause, views))
     return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{did}"
+
+
+def _lack_of_device(series: DeviceSeries, views: Sequence[View]) -> str:
+    """What the capture lacks of a device, as the end of a clause."""
+    lack = "; the kernel does not time it" if series.is_untimed and not is_physical(series.name) else ""
+    lack += ": capture its members" if lack and series.is_stacked else ""
+    lack += _collapse_clause(series)
+    if series.is_stacked and any(map(lacks_disks, views)):
+        lack += "; disks below it are not in the capture"
+    if rests_on_doubtful_report(series):
+        lack += "; only the first report has any of it, which may be the average since boot"
+    return lack
 
 
 def _by_class(series: DeviceSeries, state: State) -> str:

@@ -549,6 +549,8 @@ def test_without_a_banner_clocks_tell_the_grid_of_a_first_report(step, first, ot
     read = reading(rows)
     assert read.disk["since_boot"].tolist() == since_boot
     assert ("may be the average since boot" in read.remarks) == is_noted
+    assert ("may_be_since_boot" in read.disk) == is_noted
+    assert not is_noted or read.disk["may_be_since_boot"].tolist() == [True, False, False]
     for above in ("$ iostat -dxy 1\n", BANNER):
         read = reading(above + rows)
         assert "may be the average since boot" not in read.remarks

@@ -15,7 +15,7 @@ from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.timing import Timing
 from iodiag.model.capture import ParseNote, SampleTable
-from iodiag.model.columns import OF_THE_MOMENT
+from iodiag.model.columns import MAY_BE_SINCE_BOOT, OF_THE_MOMENT
 from iodiag.table.table import Bools, Ints, Table, in_order_of_lines, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
@@ -140,6 +140,8 @@ def _frames(
             timing.report[places],
             timing.since_boot[places] & (family not in OF_THE_MOMENT),
         )
+        if timing.doubtful:
+            data[MAY_BE_SINCE_BOOT] = timing.may_be_since_boot()[places]
         if len(front.phases) > 1:
             data["phase"] = front.phase_of[rows.block[places]]
             data["phase_label"] = Texts.coded(front.phase_of[rows.block[places]], front.phases)

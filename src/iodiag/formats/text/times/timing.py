@@ -51,6 +51,13 @@ class Timing:
     is_of_twelve: bool = False
     doubtful: list[int] = field(default_factory=list)
 
+    def may_be_since_boot(self) -> Bools:
+        """Which rows are of a report that the `doubtful` ones begin, and not flagged as averages."""
+        may_be = np.zeros(len(self.report), dtype=np.bool_)
+        for row in self.doubtful:
+            may_be |= (self.segment == self.segment[row]) & (self.report == self.report[row])
+        return may_be & ~self.since_boot
+
     @property
     def absolute(self) -> Floats:
         """Seconds since 1970; as if it were UTC where the zone is not known."""
