@@ -1690,7 +1690,13 @@ def test_a_process_s_mean_is_called_one_and_its_pauses_are_told():
     )
     said = report_of(head + text).headline
     assert "tar read 60,000 kB/s and wrote 0 kB/s on average over 5 samples" in said
-    assert "(2 of them with any, up to 180,000 kB/s)" in said
+    assert "(2 of them with any, up to 180,000 kB/s read)" in said
+
+
+def test_the_most_that_a_process_moved_is_of_one_direction():
+    head = "13:52:41      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    rows = "13:52:42 0 2512 90.00 56000.00 0.00 lgwr\n13:52:43 0 2512 0.00 0.00 0.00 lgwr\n\n"
+    assert "(1 of them with any, up to 56,000 kB/s written)" in report_of(head + rows).headline
 
 
 def test_what_is_not_timed_is_not_passed_over_because_its_sizes_differ():

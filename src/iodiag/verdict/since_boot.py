@@ -143,11 +143,12 @@ def _of_its_samples(views: Sequence[View], pid: str, values: Values) -> str:
         if table is None or not pid:
             continue
         own = table[table["pid"] == pid]
-        kb = np.nan_to_num(own.floats("read_kb_per_s")) + np.nan_to_num(own.floats("write_kb_per_s"))
-        worked = int((kb > 0).sum())
-        values |= {"worked": worked, "most": kb.max(initial=0.0)}
+        read, wrote = (np.nan_to_num(own.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+        worked = int((read + wrote > 0).sum())
+        verb, kb = ("read", read) if read.sum() > wrote.sum() else ("written", wrote)
+        values |= {"worked": worked, "most": kb.max(initial=0.0), "verb": verb}
         if 0 < worked < float(values["samples"]):
-            return " ({worked} of them with any, up to {most:.0f} kB/s)"
+            return " ({worked} of them with any, up to {most:.0f} kB/s {verb})"
     return ""
 
 
