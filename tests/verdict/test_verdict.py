@@ -2413,3 +2413,43 @@ def test_streams_that_take_turns_at_a_busy_disk_are_told_by_what_it_needs_for_ea
     row = load(rate, 14, size=100, util=94, depth=0.014 * rate) | {"rrqm/s": merged}
     text = report_of(iostat([{device: row}] * 2, cpu={"%iowait": 45.0, "%idle": 50.0, "%user": 5.0})).headline
     assert ("bulk reads of several streams by turns" in text) is is_told
+
+
+BURSTS = [
+    *[load(830, 106, size=4, reads=0, util=6.0)] * 4,
+    *[load(2470, 68, size=4, reads=0, util=22.0)] * 2,
+    load(5200, 106, size=4, reads=0, util=34.0),
+    load(1340, 216, size=4, reads=0, util=8.6),
+    load(2720, 225, size=7, reads=0.4, util=41.0),
+]
+
+
+def test_what_holds_in_all_states_of_a_device_is_told_of_all_of_them():
+    state = max(
+        states(view_of(iostat([{"dm-2": row} for row in BURSTS])).series("dm-2")), key=lambda s: s.held
+    )
+    assert state.samples == 1
+    text = report_of(iostat([{"dm-2": row} for row in BURSTS])).headline
+    assert "has requests waiting in its queue (9 of 9 samples: " in text
+    assert "up to 225 ms in a sample)" in text
+    calm = [load(200, 0.6, size=4, reads=0)] * 3
+    text = report_of(iostat([{"dm-2": row} for row in (*BURSTS, *calm)])).headline
+    assert "has requests waiting in its queue (9 of 12 samples: " in text
+
+
+def test_a_state_of_most_samples_stands_for_what_holds_in_them():
+    row = load(150, 90, size=8, reads=0.5, util=100.0)
+    text = report_of(iostat([{"sda": row}] * 6 + [{"sda": load(150, 300, size=8, reads=0.5)}]), DISK).headline
+    assert "in a sample)" not in text
+
+
+@pytest.mark.parametrize(("depth", "is_told"), [(0.43, True), (1.2, False)])
+def test_a_healthy_device_whose_util_cannot_be_true_is_not_called_busy_alone(depth, is_told):
+    rows = [
+        load(13500, 0.1, size=16, depth=1.4, util=100.0),
+        load(4400, 0.1, size=16, depth=depth, util=100.0),
+    ]
+    report = report_of(iostat([{"nvme1n1": row} for row in rows]))
+    assert report.verdict.state == "healthy"
+    said = "its %util is inflated: it shows 100 % with 0.43 requests in flight, which is 43 % at the most"
+    assert (said in report.headline) == is_told == ("inflated" in report.headline)
