@@ -210,13 +210,15 @@ BY_UTIL = " by %util, {held:.0f} % by what is in flight"
 """How busy a device was whose %util is beyond what it may be with so few requests in flight."""
 
 BEYOND = 1.1
-"""Times the requests in flight that %util may be by the skew of its clock (as for a reading of it)."""
+"""Times the requests in flight that %util may be by the skew of its clock, as the rule on it has it; in one
+sample alone it has to be far from them."""
 
 
 def _is_util_beyond_depth(state: State) -> bool:
     """Whether %util is more than the mean in flight in each sample, which no exact counter of it is."""
     is_each = not np.asarray(state.rows["is_util_trusted"]).any()
-    return is_each and state.ios > 0 and bool(state.util > BEYOND * state.depth)
+    most = (BEYOND if state.samples > 1 else FAR) * state.depth
+    return is_each and state.ios > 0 and bool(state.util > most)
 
 
 BY_LITTLE = " by rate times latency ({counted} by its counter)"
