@@ -146,3 +146,17 @@ def test_a_cpu_by_itself_is_not_the_time_of_all(cpus, idle):
     view = view_of(f"{banner}10:00:01 CPU %user %nice %system %iowait %steal %idle\n{rows}")
     found = beside(view, "cpu", "idle_pct", view.samples("cpu"))
     assert (found == idle).all() if idle else np.isnan(found).all()
+
+
+def test_mean_and_range_are_of_the_same_samples_and_a_flat_rate_is_told_apart():
+    text = said([{"b": 1, "wa": 20, "bo": bo} for bo in (30000, *[50000, 51000] * 4)])
+    assert "47.09 MB/s are written (29.30 MB/s to 49.80 MB/s)" in text
+    assert text.endswith(", at a flat rate of 49.32 MB/s in all samples but 1")
+
+
+@pytest.mark.parametrize(("waiting", "is_flat"), [(9, True), (2, False)])
+def test_a_rate_that_varies_is_a_ceiling_only_where_somebody_waits_most_of_the_time(waiting, is_flat):
+    rates = (80000, 87000, 75000, 82000, 85500, 77000, 83000, 79000, 84000, 81000)
+    view = view_of(vmstat([{"b": int(n < waiting), "wa": 1, "bo": bo} for n, bo in enumerate(rates)]))
+    is_waited = np.arange(len(rates)) < waiting
+    assert ("at a flat rate" in say(*moved(view, view.samples("paging"), is_waited))) == is_flat

@@ -112,7 +112,25 @@ def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
         f"{command.split(' -')[0]} waits for I/O 97 % of its time "
         "while it reads 310 kB/s and writes 720 kB/s."
     )
-    assert " The capture has no disk statistics. To settle it" in report.headline
+    lack = "no statistics of single disks; all together read 310 kB/s and wrote 800 kB/s. To settle it"
+    assert f" The capture has {lack}" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ((("rsync", 98.0),), "; 1 more of that name waits 98 %"),
+        ((("rsync", 98.0), ("rsync", 93.0)), "; 2 more of that name wait at least 93 %"),
+        ((("rsync", 40.0), ("tar", 98.0)), ""),
+    ],
+)
+def test_threads_of_one_name_that_wait_alike_are_told_together(report_of, others, told):
+    text = iotop("rsync", 99.0)
+    for number, (command, share) in enumerate(others, 2872):
+        text += iotop(command, share).splitlines()[-1].replace("2871", str(number)) + "\n"
+    finding = only(report_of(text))
+    assert finding.summary.endswith(f"writes 720 kB/s{told}.")
+    assert sum(one.weighs == "for" for one in finding.evidence) == 1 + bool(told) * len(others)
 
 
 @pytest.mark.parametrize(

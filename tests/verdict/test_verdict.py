@@ -848,11 +848,22 @@ RATES = (80000, 40000, 60000, 90000, 20000)
         ((vmstat([{"us": 3, "b": int(n == 5), "bo": (0, 4000, 90)[n % 3]} for n in range(12)]),), True),
         ((vmstat([{"us": 3, "b": int(n == 3), "bo": 80000 + 9000 * (n % 4)} for n in range(9)]),), True),
         ((vmstat([{"us": 3, "bo": bo} for bo in (80000, 87000, 68000, 82000, 85500, 77000)]),), True),
+        (
+            (
+                vmstat(
+                    [
+                        {"us": 30, "b": 2 * (n == 3) + (n == 7), "wa": int(n == 7), "bo": 80000 + bo}
+                        for n, bo in enumerate((-19000, 0, 1000, -2000, 3000, 5000, -6000, 7000, 4000, 8000))
+                    ]
+                ),
+            ),
+            True,
+        ),
     ],
     ids=[
         *("a flush", "a busy disk", "somebody waits", "nobody waits", "at a flat rate", "a task waits once"),
         *("a trickle", "a load with pauses", "a stall that is waited for", "a task that is met in a lull"),
-        *("once in many", "on both sides of the usual rate"),
+        *("once in many", "on both sides of the usual rate", "busy CPUs and a task now and then"),
     ],
 )
 def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
@@ -1690,7 +1701,13 @@ def test_a_process_s_mean_is_called_one_and_its_pauses_are_told():
     )
     said = report_of(head + text).headline
     assert "tar read 60,000 kB/s and wrote 0 kB/s on average over 5 samples" in said
-    assert "(2 of them with any, up to 180,000 kB/s)" in said
+    assert "(2 of them with any, up to 180,000 kB/s read)" in said
+
+
+def test_the_most_that_a_process_moved_is_of_one_direction():
+    head = "13:52:41      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s  Command\n"
+    rows = "13:52:42 0 2512 90.00 56000.00 0.00 lgwr\n13:52:43 0 2512 0.00 0.00 0.00 lgwr\n\n"
+    assert "(1 of them with any, up to 56,000 kB/s written)" in report_of(head + rows).headline
 
 
 def test_what_is_not_timed_is_not_passed_over_because_its_sizes_differ():
@@ -2353,7 +2370,9 @@ def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_t
     cpu = {"%idle": 70.0, "%user": 5.0, "%iowait": 25.0}
     report = report_of(iostat([{"sda": load(400, 7.0, size=100, util=100)} | beside], cpu=cpu))
     assert report.verdict.state == "open"
-    assert ("zd16 is at work beside it" in report.headline) is is_told
+    assert (
+        "zd16 is at work beside it, and reads 42.19 MB/s, where sda reads 39.06 MB/s" in report.headline
+    ) is is_told
 
 
 FIO = "w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, "
@@ -2408,3 +2427,43 @@ def test_what_only_a_report_that_may_be_since_boot_shows_is_no_health(last, stat
     report = report_of(text, DISK)
     assert report.verdict.state == state
     assert ("may be the average since boot" in report.headline) == (state == "unknown")
+
+
+BURSTS = [
+    *[load(830, 106, size=4, reads=0, util=6.0)] * 4,
+    *[load(2470, 68, size=4, reads=0, util=22.0)] * 2,
+    load(5200, 106, size=4, reads=0, util=34.0),
+    load(1340, 216, size=4, reads=0, util=8.6),
+    load(2720, 225, size=7, reads=0.4, util=41.0),
+]
+
+
+def test_what_holds_in_all_states_of_a_device_is_told_of_all_of_them():
+    state = max(
+        states(view_of(iostat([{"dm-2": row} for row in BURSTS])).series("dm-2")), key=lambda s: s.held
+    )
+    assert state.samples == 1
+    text = report_of(iostat([{"dm-2": row} for row in BURSTS])).headline
+    assert "has requests waiting in its queue (9 of 9 samples: " in text
+    assert "up to 225 ms in a sample)" in text
+    calm = [load(200, 0.6, size=4, reads=0)] * 3
+    text = report_of(iostat([{"dm-2": row} for row in (*BURSTS, *calm)])).headline
+    assert "has requests waiting in its queue (9 of 12 samples: " in text
+
+
+def test_a_state_of_most_samples_stands_for_what_holds_in_them():
+    row = load(150, 90, size=8, reads=0.5, util=100.0)
+    text = report_of(iostat([{"sda": row}] * 6 + [{"sda": load(150, 300, size=8, reads=0.5)}]), DISK).headline
+    assert "in a sample)" not in text
+
+
+@pytest.mark.parametrize(("depth", "is_told"), [(0.43, True), (1.2, False)])
+def test_a_healthy_device_whose_util_cannot_be_true_is_not_called_busy_alone(depth, is_told):
+    rows = [
+        load(13500, 0.1, size=16, depth=1.4, util=100.0),
+        load(4400, 0.1, size=16, depth=depth, util=100.0),
+    ]
+    report = report_of(iostat([{"nvme1n1": row} for row in rows]))
+    assert report.verdict.state == "healthy"
+    said = "its %util is inflated: it shows 100 % with 0.43 requests in flight, which is 43 % at the most"
+    assert (said in report.headline) == is_told == ("inflated" in report.headline)

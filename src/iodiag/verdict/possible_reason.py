@@ -217,11 +217,11 @@ def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:
         return ""
     way = int(np.argmax(moved[disk]))
     values: Values = {"volume": volume.name, "name": disk.name}
-    values |= {"above": moved[volume][way], "below": moved[disk][way]}
+    values |= {"above": moved[volume][way], "below": moved[disk][way], "verb": f"{[*DIRECTIONS][way]}s"}
     if not abs(moved[volume][way] / moved[disk][way] - 1) <= _ABOUT or way != int(np.argmax(moved[volume])):
         return ""
     text = (
-        ": nothing but {volume} is at work beside it, and moves {above:kb}, where {name} moves {below:kb}: "
+        ": nothing but {volume} is at work beside it, and {verb} {above:kb}, where {name} {verb} {below:kb}: "
     )
     return say(text + "very likely the same I/O, which {name} limits", values)
 

@@ -37,7 +37,9 @@ def lack_of_disks(views: Sequence[View], told: str = "") -> str:
     if any("disk" in view.average_only for view in views):
         return "only averages since boot of its disks"
     if counters is None:
-        return f"no disk statistics{_of_a_process(views, told)}{_written_apart(views)}"
+        together = _of_disks_together(views)
+        lack = "no statistics of single disks" if together else "no disk statistics"
+        return f"{lack}{_of_a_process(views, told)}{_written_apart(views) or together}"
     if len(np.unique(counters.floats("report"))) > 1:
         return "snapshots of the disks' counters, and no time between them, which would make rates"
     text = "one snapshot of the disks: counters since boot, no rates"
@@ -132,6 +134,16 @@ def _written_apart(views: Sequence[View]) -> str:
     return ""
 
 
+def _of_disks_together(views: Sequence[View]) -> str:
+    """What all disks together moved by iotop, as the end of a clause; empty where that is not shown."""
+    for fact in (fact for view in views for fact in view.facts_of("iotop")):
+        moved: Values = {way: fact.number(f"disks_{way}_kb_per_s") for way in ("read", "write")}
+        if "disks_read_kb_per_s" in fact.values:
+            often = " on average" if fact.number("samples") > 1 else ""
+            return say("; all together read {read:.0f} kB/s and wrote {write:.0f} kB/s" + often, moved)
+    return ""
+
+
 _BEYOND = 2.0
 """Times what processes write from which it is worth a word: what was written before, or by a file system."""
 
@@ -143,11 +155,12 @@ def _of_its_samples(views: Sequence[View], pid: str, values: Values) -> str:
         if table is None or not pid:
             continue
         own = table[table["pid"] == pid]
-        kb = np.nan_to_num(own.floats("read_kb_per_s")) + np.nan_to_num(own.floats("write_kb_per_s"))
-        worked = int((kb > 0).sum())
-        values |= {"worked": worked, "most": kb.max(initial=0.0)}
+        read, wrote = (np.nan_to_num(own.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+        worked = int((read + wrote > 0).sum())
+        verb, kb = ("read", read) if read.sum() > wrote.sum() else ("written", wrote)
+        values |= {"worked": worked, "most": kb.max(initial=0.0), "verb": verb}
         if 0 < worked < float(values["samples"]):
-            return " ({worked} of them with any, up to {most:.0f} kB/s)"
+            return " ({worked} of them with any, up to {most:.0f} kB/s {verb})"
     return ""
 
 

@@ -27,7 +27,7 @@ from iodiag.analysis.states.service_times import (
     inferred_class,
 )
 from iodiag.analysis.states.state_sentences import text_of
-from iodiag.analysis.states.states import State, counts_no_bytes, states
+from iodiag.analysis.states.states import State, counts_no_bytes, state_of, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
@@ -163,7 +163,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"} and not unusable(views)
     if answer_promptly(views) or (is_calm and not any(somebody_waits(view) for view in views)):
-        return _shown_healthy(views)
+        return _shown_healthy(views, findings)
     if changes := [said for view in present for one in view.devices for said in latency_changes(one)]:
         text, values = changes[0]
         asks = "To settle it, repeat both phases: `iostat -xyt 1 60`"
@@ -221,20 +221,21 @@ def _waits_for_nothing_shown(view: View) -> bool:
     return is_much and bool(view.devices) and not has_mounts and waiting_tasks(view).is_elsewhere
 
 
-def _shown_healthy(views: Sequence[View]) -> tuple[Verdict, str]:
+def _shown_healthy(views: Sequence[View], findings: Sequence[Finding]) -> tuple[Verdict, str]:
     """Healthy, unless requests may wait for another node, a crowd asks for much, or what is full has no room
     for more."""
     if not any(view.devices for view in views):
         said = of_mount_samples(views)
         return Verdict("healthy"), f"Every NFS mount in use answers promptly; the busiest is {said}."
+    healthy = _healthy(views, findings)
     if replicated := of_the_peer(views):
-        return replicated[0], f"{_healthy(views)} {replicated[1]}"
+        return replicated[0], f"{healthy} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
-        return Verdict("unknown"), f"{_healthy(views)} {asked}"
+        return Verdict("unknown"), f"{healthy} {asked}"
     asks = next(filter(None, map(_ask_what_it_does, views)), "")
-    text = " ".join(filter(None, (_healthy(views), asks)))
-    return _of_a_full_one(views) or (Verdict("healthy", asks=asks), text)
+    text = " ".join(filter(None, (healthy, asks)))
+    return _of_a_full_one(views, healthy) or (Verdict("healthy", asks=asks), text)
 
 
 def _ask_what_it_does(view: View) -> str:
@@ -371,7 +372,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         did = f"{its} ({series.name}: {text_of(state, len(series.samples))})"
         text = f"No trouble is visible, but how fast it may be is not shown: {did}. {asks}"
         return Verdict("unknown", devices=(series.name,), asks=asks), text
-    why, asks = _why_and_what_settles_it(view, series, state)
+    why, asks = _why_and_what_settles_it(view, series, _typical_state(series))
     text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
@@ -483,12 +484,35 @@ def _on_host(finding: Finding, suspects: Suspects) -> Suspects:
 
 def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
     """What a device that holds requests back did while they waited most; who waits may be told already."""
-    state = busiest(series)
+    state = _typical_state(series)
     alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
     also = f" ({', '.join(alike[:3])}{more(len(alike) - 3)} alike)" if alike else ""
-    is_late = shown_health(series) == "slow"
     said = "" if is_told else somebody_waits(view)
     waits = f"{said}, and " if said else ""
+    did = text_of(state, len(series.samples))
+    if state.samples > busiest(series).samples:
+        did += say(", up to {most:ms} in a sample", {"most": float(state.rows.floats("latency_ms").max())})
+    return f"{waits}{series.name}{also} {_how_it_holds_back(series, state)} ({did})"
+
+
+def _typical_state(series: DeviceSeries) -> State:
+    """The state in which requests waited most, unless it is the lesser part of those of which the same holds.
+
+    Then all of these are one state: what holds in most samples is not told of one of them alone.
+    """
+    worst = busiest(series)
+    if worst.kind == "stuck" or shown_health(series) != "slow" or not is_slow(series, worst):
+        return worst
+    how, active = _how_it_holds_back(series, worst), (one for one in states(series) if one.kind != "idle")
+    same = [one for one in active if is_slow(series, one) and _how_it_holds_back(series, one) == how]
+    if 2 * worst.samples >= sum(one.samples for one in same):
+        return worst
+    return state_of(series, series.samples[np.sort(np.concatenate([one.places for one in same]))])
+
+
+def _how_it_holds_back(series: DeviceSeries, state: State) -> str:
+    """What a state shows of a device that holds requests back, as the verb of a sentence."""
+    is_late = shown_health(series) == "slow"
     if state.kind == "stuck":
         what = "completed no request"
     elif is_late and _may_be_parallel(series, state):
@@ -498,7 +522,7 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
         what = f"is {busy} one or two requests are in flight: its latency bounds what so few ask"
     else:
         what = "has requests waiting in its queue" if is_late else "is what tasks may wait for"
-    return f"{waits}{series.name}{also} {what} ({text_of(state, len(series.samples))})"
+    return what
 
 
 def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
@@ -506,7 +530,7 @@ def _may_be_parallel(series: DeviceSeries, state: State) -> bool:
     return class_of(series) in ("nvme", "solid") and state.at_once < MOST_AT_ONCE and is_slow(series, state)
 
 
-def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
+def _of_a_full_one(views: Sequence[View], healthy: str) -> tuple[Verdict, str] | None:
     """Of healthy devices one that is never idle and serves several at once: more may not fit."""
     used = [one for view in views for one in view.devices if (one.samples.floats("util") >= NEVER_IDLE).all()]
     lasting = ((one, state) for one in used for state in lasting_states(one))
@@ -520,10 +544,10 @@ def _of_a_full_one(views: Sequence[View]) -> tuple[Verdict, str] | None:
         "{name} is never idle; it serves {many:.0f} requests at once, and whether there is room for more is "
     )
     said = say(text + "not shown", {"name": series.name, "many": state.at_once})
-    return Verdict("healthy", devices=(series.name,), asks=asks), f"{_healthy(views)} {said}. {asks}"
+    return Verdict("healthy", devices=(series.name,), asks=asks), f"{healthy} {said}. {asks}"
 
 
-def _healthy(views: Sequence[View]) -> str:
+def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     name, what = _busiest_of(used)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
@@ -542,12 +566,23 @@ def _healthy(views: Sequence[View]) -> str:
         (text for view in views if not is_crowd(view) and (text := many_ask(view))),
         "",
     )
-    also = f"; meanwhile {asked}" if asked else ""
+    also = _inflated_util_clause(name, findings)
+    also += f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
     also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
     return f"{said}; the busiest is {name} ({what}){also}."
+
+
+def _inflated_util_clause(name: str, findings: Sequence[Finding]) -> str:
+    """What a reading finds a device to be busy at the most, by what is in flight, as the end of a clause."""
+    for values in (item.values for f in findings if f.role == "reading" for item in f.evidence):
+        is_of_util = values.get("device") == name and {"util", "depth", "busy"} <= values.keys()
+        if is_of_util and float(values["busy"]) < float(values["util"]):
+            text = "; its %util is inflated: it shows {util} % with {depth} requests in flight, which is "
+            return say(text + "{busy:.0f} % at the most", values)
+    return ""
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:

@@ -210,6 +210,27 @@ def test_in_flight_while_busy_needs_a_util_that_tells_how_long():
 
 
 @pytest.mark.parametrize(
+    ("depth", "util", "said"),
+    [
+        (0.4, 100.0, "100 % busy by %util, 40 % by what is in flight"),
+        (1.4, 100.0, "100 % busy"),
+        (0.96, 100.0, "100 % busy"),
+        (0.02, 2.2, "2 % busy"),
+    ],
+    ids=["cannot be", "may be", "the skew of a clock", "rounding"],
+)
+def test_a_util_beyond_what_is_in_flight_is_told_as_that(depth, util, said):
+    (state,) = found([load(1000 * depth / 2, 2, size=8, util=util)] * 3)
+    assert text_of(state, 3).endswith(f" each, {said}")
+
+
+@pytest.mark.parametrize(("depth", "samples", "is_told"), [(0.8, 3, True), (0.8, 1, False), (0.4, 1, True)])
+def test_one_sample_whose_util_is_little_beyond_what_is_in_flight_shows_nothing(depth, samples, is_told):
+    (state,) = found([load(1000 * depth / 2, 2, size=8, util=100.0)] * samples)
+    assert ("by what is in flight" in text_of(state, samples)) == is_told
+
+
+@pytest.mark.parametrize(
     ("device", "context", "expected"),
     [
         ("nvme0n1", (), "nvme"),

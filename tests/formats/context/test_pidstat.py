@@ -478,3 +478,56 @@ def test_rows_below_a_header_with_two_processes_are_told_and_left_out():
 def test_rows_that_are_not_understood_do_not_say_that_nothing_was_done():
     header, row, *_ = SAMPLES.splitlines()
     assert not blocks_of(FORMAT, f"{header}\n{row.replace('307200.00', '3072x0.00')}\n")
+
+
+CUT = """\
+10:00:00      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+10:00:02        0       400      0.00     10.00      0.00       0  agent
+10:00:02      112      2871     20.00   6000.00      0.00       0  postgres
+10:00:02      112     93990      0.00    400.00      0.00       0  backup
+
+10:00:02      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+10:00:04        0       400      0.00      4.00      0.00       0  agent
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "samples", "written"),
+    [
+        ("", 1, 6410),
+        ("\n...", 1, 6410),
+        ("\n\n", 2, 3207),
+        ("\n10:00:04      112     93990      0.00    400.00      0.00       0  backup\n", 2, 3407),
+        ("\nAverage:      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command", 2, 3207),
+    ],
+    ids=["the text ends", "dots", "a blank line", "the last process", "averages"],
+)
+def test_a_last_report_that_may_be_cut_counts_in_no_mean(end, samples, written):
+    block, (total, *_) = facts_of(CUT.rstrip() + end)
+    assert (total["samples"], total["write_kb_per_s"]) == (samples, written)
+    if samples == 1:
+        assert "(one sample)" in block.facts[0].text
+    (table,) = block.tables
+    assert (table.rows["pid"] == "all").sum() == samples
+    assert (table.rows["pid"] == "400").sum() == 2
+
+
+def test_a_report_is_not_cut_that_ends_where_others_do_or_stands_in_no_order():
+    brief = CUT.replace("10:00:02      112     93990      0.00    400.00      0.00       0  backup\n", "")
+    alike = brief.replace("10:00:02      112      2871     20.00   6000.00      0.00       0  postgres\n", "")
+    assert facts_of(alike.rstrip())[1][0]["samples"] == 2
+    unsorted = CUT.replace("   400 ", " 99400 ", 1)
+    assert facts_of(unsorted.rstrip())[1][0]["samples"] == 2
+
+
+def test_a_report_that_may_be_cut_counts_in_no_mean_of_the_cpus():
+    head = "UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
+    rows = (0, 400, 5.0), (112, 2871, 90.0)
+    whole = "".join(
+        f"10:00:02 {u} {pid} {pct:.2f} 0.00 0.00 0.00 {pct:.2f} 1 app{u}\n" for u, pid, pct in rows
+    )
+    cut = "10:00:06 0 400 5.00 0.00 0.00 0.00 5.00 1 app0"
+    later = whole.replace("10:00:02", "10:00:04")
+    text = f"10:00:00 {head}{whole}\n10:00:02 {head}{later}\n10:00:04 {head}{cut}"
+    (top,) = facts_of(text)[1]
+    assert (top["process"], top["cpu_pct"]) == ("app112", 90.0)

@@ -112,3 +112,21 @@ def test_one_report_without_the_only_device_may_have_lost_its_line(empty, comman
     text = command + BANNER.format(cpus=4) + "".join([alone, alone, *[report()] * empty, alone])
     rows = samples(text)
     assert (rows["is_omitted"].sum() if "is_omitted" in rows else 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (f"{HEADER}\n{HEADER}{ROWS}\n{HEADER}\n{HEADER}", "2 reports"),
+        (f"{HEADER}{ROWS}\n{HEADER}\n{HEADER}{ROWS}", "1 report "),
+        (f"{HEADER}{ROWS}\n{HEADER}{ROWS}\n", ""),
+        (f"{HEADER}\n{ROWS}".replace("\n", "\n\n"), ""),
+        (FULL + report(iowait=40.0), ""),
+    ],
+    ids=["before and behind", "between", "none", "blank lines everywhere", "with CPUs"],
+)
+def test_without_cpus_reports_without_a_device_are_remarked_alone(text, count):
+    capture = iodiag.read(io.BytesIO(text.encode()), name="paste.txt")
+    remarks = [note.reason for note in capture.notes if "without a device" in note.reason]
+    assert [one.startswith(count) for one in remarks] == ([True] if count else [])
+    assert "is_omitted" not in reading(text).disk

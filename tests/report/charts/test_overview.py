@@ -239,6 +239,12 @@ def test_an_average_is_said_to_be_one_and_more_devices_are_counted():
     assert found.caption == "Side by side, an average since boot or over a run. 3 more devices not drawn."
 
 
+def test_a_rate_in_another_unit_has_no_more_digits_than_were_printed():
+    devices = device("sda", kb_per_s=20480.0), device("dm-0", read_kb_per_s=0.01, write_kb_per_s=0.01)
+    (panel,) = overview.picture(report(devices=devices), None).panels
+    assert (panel.title, panel.groups[0][1]) == ("Rate, MB/s", (20.0, 0.00002))
+
+
 @pytest.mark.parametrize("columns", [{"await_ms": 900.0}, {"write_await_ms": 900.0}])
 def test_the_slowest_device_is_drawn_however_many_are_busier(columns):
     devices = tuple(device(f"sd{at}", kb_per_s=10.0 + at, await_ms=1.0) for at in range(9))

@@ -186,8 +186,9 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     on_main, on_other = (~stands & (ways[way] >= least) for way in (verb, other))
     main = ways[verb][on_main]
     values |= {"main": float(np.nanmean(main)), "low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
-    on_it = _flat(main, may_scatter=waited is None or bool(waited.any()))
-    text = f"{{{'flat' if on_it.any() else 'main'}:kb}} are {verb}"
+    # a ceiling is waited at for most of the time: a task that is met waiting now and then shows none
+    on_it = _flat(main, may_scatter=waited is None or 2 * int(waited[on_main].sum()) > len(main))
+    text = f"{{main:kb}} are {verb}"
     text += " ({low:kb} to {high:kb})" if np.ptp(main) > 0 else ""
     often = " in {moving} of {shown} samples" if stands.any() else ""
     if float(values[other]) >= STILL_KB:
@@ -199,7 +200,7 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
         text += ", as much of either in each sample, as where data is copied, or read to be written again"
     if on_it.any():
         values |= {"flat": float(np.mean(main[on_it])), "below": int((~on_it).sum())}
-        text += ", at a flat rate" + " in all samples but {below}" * (not on_it.all())
+        text += ", at a flat rate" + " of {flat:kb} in all samples but {below}" * (not on_it.all())
     values |= {"moving": len(main)}
     return text + _at_rest(is_still, stands, held, beside, values), values
 
@@ -302,7 +303,8 @@ streams that take turns move half as much, not a tenth, and a load that ends lea
 def _flat(rates: Floats, *, may_scatter: bool) -> Mask:
     """The samples of the rate that five and more, and nearly all, have in common; none where they differ.
 
-    A ceiling may be missed, and not be exceeded; where nobody is seen to wait at it, not by edges either.
+    A ceiling may be missed, and not be exceeded; where hardly anybody is seen to wait at it, not by edges
+    either.
     """
     usual = float(np.nanmedian(rates))
     is_near: Mask = np.abs(rates - usual) <= 2 * FLAT * usual

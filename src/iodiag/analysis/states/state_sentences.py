@@ -159,6 +159,8 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     if state.kind == "idle":
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
+    if _is_util_beyond_depth(state):
+        busy, values["held"] = busy + BY_UTIL, 100 * state.depth
     busy = HOLDS_ONE_MORE if state.mean("held_besides") > 0 else busy
     if (printed := state.mean("doubtful_util_pct")) >= 0:
         bound = AT_LEAST if printed <= 100 * state.util else AT_MOST
@@ -203,6 +205,21 @@ AT_LEAST = " at the least by how long they wait (%util is printed as {printed_ut
 
 AT_MOST = " at the most by rate times latency (%util is printed as {printed_util:.0f} %)"
 """How busy a device was whose %util, and queue as well, count requests that are not there."""
+
+BY_UTIL = " by %util, {held:.0f} % by what is in flight"
+"""How busy a device was whose %util is beyond what it may be with so few requests in flight."""
+
+BEYOND = 1.1
+"""Times the requests in flight that %util may be by the skew of its clock, as the rule on it has it; in one
+sample alone it has to be far from them."""
+
+
+def _is_util_beyond_depth(state: State) -> bool:
+    """Whether %util is more than the mean in flight in each sample, which no exact counter of it is."""
+    is_each = not np.asarray(state.rows["is_util_trusted"]).any()
+    most = (BEYOND if state.samples > 1 else FAR) * state.depth
+    return is_each and state.ios > 0 and bool(state.util > most)
+
 
 BY_LITTLE = " by rate times latency ({counted} by its counter)"
 """Whose number of requests in flight is told where the counter lacks some."""

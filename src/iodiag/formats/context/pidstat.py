@@ -77,7 +77,8 @@ _NOTHING = Table.of_columns(
 class _Samples(NamedTuple):
     """The rows that count, and where the samples end: lines and clocks.
 
-    `reports` is the number of samples, `unsummed` are those of which not all is known.
+    `reports` is the number of samples, `unsummed` are those of which not all is known. Rows `is_cut` are of a
+    last one that may lack processes: it is among the unsummed and counts in no mean.
     """
 
     rows: Table
@@ -110,10 +111,12 @@ def _read(lines: Lines, source: str) -> ContextBlock | None:
         used, size = max(used, own), size * _TIMES
     if not any(map(len, listing.parts)) and used < len(lines) and begins_as_row(lines[used].text):
         return None  # that nothing was done is not what rows say that are not understood
-    return _block(listing, lines[0], lines[used - 1], source)._replace(used=used) if used else None
+    is_open = used >= len(lines) or bool(lines[used].text.strip())
+    block = _block(listing, lines[0], lines[used - 1], source, is_open=is_open) if used else None
+    return block._replace(used=used) if block else None
 
 
-def _samples(listing: Listing) -> _Samples:
+def _samples(listing: Listing, *, is_open: bool) -> _Samples:
     """The rows in their samples; one that the same table has twice counts once."""
     rows = in_order_of_lines(stacked_all_columns(listing.parts or [_NOTHING]))
     headers = listing.headers
@@ -141,13 +144,33 @@ def _samples(listing: Listing) -> _Samples:
     copied = {*tables[is_sample & ~is_first & ~is_refused].tolist()}
     refused = {*tables[is_refused].tolist()} - {table for table, _ in told}
     lengths = [after - before for before, after in pairwise(shown) if after > before]
+    rows = rows.with_columns(sample=sample)
+    is_open = is_open and bool((header[-1:] == len(headers) - 1).all())
+    is_cut = (sample == sample[-1:]) & (is_open and _may_be_cut(rows[is_first], kind[is_first]))
+    reports = max(1, int(begins.sum()) - len(copied | refused), len(told))
     return _Samples(
-        rows.with_columns(sample=sample)[is_first],
+        rows.with_columns(is_cut=is_cut)[is_first],
         ends,
         median(lengths) if lengths else math.nan,
-        max(1, int(begins.sum()) - len(copied | refused), len(told)),
-        frozenset(sample[is_sample & (is_refused | ~is_whole)].tolist()),
+        reports - bool((is_told & is_cut).any()),
+        frozenset(sample[is_sample & (is_refused | ~is_whole | is_cut)].tolist()),
     )
+
+
+def _may_be_cut(rows: Table, kinds: Ints) -> bool:
+    """Whether the last sample ends below the greatest PID that each sample before it has.
+
+    pidstat lists processes by their numbers, so that a paste which ends there may lack the rest. `kinds` are
+    those of the tables that rows stand in.
+    """
+    rows = rows[_is_process(rows) & (kinds == kinds[-1:])]
+    if not len(rows) or rows["is_average"][-1]:
+        return False
+    sample, words = rows["sample"], rows["pid"]
+    pids = np.array([float(word) for word in words.categories])[words.codes]
+    is_sorted = bool((np.diff(pids)[np.diff(sample) == 0] >= 0).all())
+    *before, last = np.maximum.reduceat(pids, np.flatnonzero(_differ(sample))).tolist()
+    return is_sorted and bool(before) and last < min(before)
 
 
 def _differ(*columns: AnyArray) -> Bools:
@@ -188,22 +211,26 @@ def _who(rows: Table) -> tuple[Ints, Ints]:
     return factorized(number)
 
 
-def _block(listing: Listing, first: Line, last: Line, source: str) -> ContextBlock:
-    samples = _samples(listing)
+def _block(listing: Listing, first: Line, last: Line, source: str, *, is_open: bool = False) -> ContextBlock:
+    """What a listing tells; `is_open` where nothing shows that its last report is whole."""
+    samples = _samples(listing, is_open=is_open)
     is_average = np.asarray(samples.rows["is_average"], dtype=np.bool_)
     averages, rows = samples.rows[is_average], samples.rows[~is_average]
     facts: list[Fact] = []
     has_io = any({*IO_WORDS} <= {*header.words} for header in listing.headers)
     if has_io:
-        moved, meant = (_of_words(listing, part, IO_WORDS) for part in (rows, averages))
+        whole = rows[~np.asarray(rows["is_cut"])]
+        moved, meant = (_of_words(listing, part, IO_WORDS) for part in (whole, averages))
         processes = _processes(moved, samples.reports) if len(moved) else _processes(meant, 1)
         basis = f"mean of {samples.reports} samples"
         if samples.reports == 1 and len(meant):
             basis = "one sample" if len(moved) else "pidstat's averages"
-        elif samples.reports == 1:
+        elif samples.reports == 1 and len(whole) == len(rows):
             basis = "one sample, or the mean since boot where pidstat ran without an interval"
-        elif whole := _by_averages(processes, _processes(meant, 1)):
-            processes, basis = whole, "pidstat's averages"
+        elif samples.reports == 1:
+            basis = "one sample"
+        elif of_all := _by_averages(processes, _processes(meant, 1)):
+            processes, basis = of_all, "pidstat's averages"
         measure = Measure(samples.reports, basis, first, last, interval_s=samples.interval_s)
         facts += facts_of("pidstat", processes, measure, source)
     facts += _of_cpu(listing, averages, rows, samples, source)
@@ -267,7 +294,8 @@ def _of_cpu(listing: Listing, averages: Table, rows: Table, samples: _Samples, s
 
     The averages that pidstat prints know only who lived to the end, and the samples of a paste may be few.
     """
-    count = max(1, len(samples.ends))
+    is_cut = np.asarray(rows["is_cut"], dtype=np.bool_)
+    rows, count = rows[~is_cut], max(1, len(samples.ends) - bool(is_cut.any()))
     parts = [("pidstat's averages", averages, 1)]
     parts += [(f"mean of {count} samples", rows, count)] if samples.interval_s > 0 else []
     most: tuple[float, Values, str, Line] | None = None

@@ -4,7 +4,8 @@ Such a report is told from one that a paste cut: the header of the devices stand
 line that ends a report (where the text has any) the next one follows, or nothing; or nothing stands there,
 below a visible `-z`, and the next report follows. Below a visible command without `-z` the devices are gone
 or cut off. One report without the only device may have lost that line. A device that is stuck completes no
-request and is left out as well: where somebody may wait for I/O, nothing is told.
+request and is left out as well: where somebody may wait for I/O, nothing is told. Where no report shows the
+CPUs a remark alone says that there are such reports.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
 from iodiag.formats.text.structure.headers import find_header
+from iodiag.model.capture import ParseNote
 from iodiag.table.table import Column, Ints, Table, numbered
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
@@ -71,6 +73,24 @@ def idle_rows(found: Walk, cpu: Table, disk: Table) -> Table | None:
     }
     columns |= {"line": own, "is_omitted": np.ones(len(own), dtype=np.bool_)}
     return Table.of_columns(columns, len(own))
+
+
+def remark_on_empty_tables(found: Walk) -> Iterator[ParseNote]:
+    """How many tables of devices a blank line ends without a row, where iostat shows devices in others."""
+    text = found.text
+    headers = np.flatnonzero(found.classes[:-1] == CLASS["header"])
+    empty = []
+    for at in headers[text.is_blank[headers + 1]].tolist():
+        below = next(_solid_below(found, at), -1)
+        # a paste may have a blank line between all of its lines
+        if _is_of_devices(found, at) and not (below >= 0 and found.classes[below] == CLASS["row"]):
+            empty.append(at)
+    if empty:
+        count = f"{len(empty)} report{'s' * (len(empty) > 1)}"
+        reason = (
+            f"{count} without a device are no samples: with -z all were idle, or one completed no request"
+        )
+        yield ParseNote(found.name, int(text.numbers[empty[0]]), reason, text.line(empty[0])[:200])
 
 
 def _without_devices(cpu: Table, disk: Table) -> Ints:

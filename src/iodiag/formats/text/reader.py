@@ -22,6 +22,7 @@ from iodiag.formats.text.clean.margins import (
     unquoted,
 )
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
+from iodiag.formats.text.idle_reports import remark_on_empty_tables
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
 from iodiag.formats.text.rows.impossible_rows import true_rows
@@ -94,6 +95,9 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         yield ParseNote(
             found.name, int(numbers[index]), "rows are left out here: the time between is in none"
         )
+    families = {rows.layout.family for rows in all_rows if rows.layout.format == "iostat"}
+    if "disk" in families and "cpu" not in families:
+        yield from remark_on_empty_tables(found)
     for rows in all_rows:
         last = int(rows.lines[-1])
         cells = found.text.words(last)

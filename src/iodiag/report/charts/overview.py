@@ -168,7 +168,8 @@ def _bar_panel(column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
         values = [min(value, 100.0) for value in values]
     known = [value for value in values if value > 0]
     if column == "kb_per_s" and max(known, default=0) >= 10 * 1024:
-        title, values = title.replace("kB", "MB"), [value / 1024 for value in values]
+        # of kB/s two decimals are printed, which are five of MB/s
+        title, values = title.replace("kB", "MB"), [round(value / 1024, 5) for value in values]
     return BarPanel(title, (("", tuple(values)),)) if known else None
 
 

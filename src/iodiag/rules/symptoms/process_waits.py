@@ -32,7 +32,7 @@ from iodiag.analysis.host.process_of_device import (
     waited_pct,
     waited_s,
 )
-from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, cite_fact, say
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -waited_pct(fact, length))
     longest = [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
     streams = [fact for fact in longest if _moved(fact)[1] >= limits.stream]
-    longest = [fact for fact in longest if fact not in streams][:1]
+    longest = _of_one_name([fact for fact in longest if fact not in streams])
     if ended or longest:
         yield _finding(view, longest, ended[:_TOLD], length, limits)
     elif streams:
@@ -85,11 +85,25 @@ def _least_pct(fact: Fact, limits: Limits) -> float:
     return limits.most if fact.kind == "iotop" or is_of_kernel(process) else limits.share
 
 
+def _of_one_name(longest: Sequence[Fact]) -> list[Fact]:
+    """The one that waits longest, and others of its name that do as well, each thread or process once."""
+    found: dict[str, Fact] = {}
+    for fact in longest:
+        if fact.word("process") == longest[0].word("process"):
+            found.setdefault(fact.word("tid") or fact.word("pid"), fact)
+    return [*found.values()]
+
+
 def _finding(
     view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
 ) -> Finding:
     waits = [longest_wait(fact, length) for fact in ended]
-    told = "; ".join([*(_share(fact, length) for fact in longest), *(wait.text for wait in waits)])
+    shares = [_share(fact, length) for fact in longest[:1]]
+    if others := longest[1:]:
+        values: Values = {"more": len(others), "waits": "waits" if len(others) == 1 else "wait at least"}
+        values["least"] = min(100.0, *(waited_pct(fact, length) for fact in others))
+        shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
+    told = "; ".join([*shares, *(wait.text for wait in waits)])
     lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
     return RULE.finding(
@@ -97,7 +111,7 @@ def _finding(
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
         summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(
-            *map(cite_fact, longest),
+            *map(cite_fact, longest[:MOST_TOLD]),
             *waits,
             *(cite_fact(fact, weighs="context") for fact in view.facts_of(lead.kind)[:1]),
             *_full_swap(view, limits),
