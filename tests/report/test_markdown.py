@@ -244,6 +244,20 @@ def test_the_slowest_device_is_shown_however_many_are_busier():
     assert "26 more devices in the JSON report." in text
 
 
+@pytest.mark.parametrize(
+    ("depth", "latency", "is_shown"),
+    [(150.0, 300.0, True), (150.0, 140.0, False), (20.0, 300.0, False)],
+    ids=["worse in both", "hardly slower", "a shorter queue"],
+)
+def test_the_worst_state_is_not_left_out_for_the_longest(depth, latency, is_shown):
+    report = raid5_report()
+    disk = replace(report.states[-1], device="sda", in_flight=100.0, latency_ms=130.0, text="the longest")
+    worst = replace(disk, in_flight=depth, latency_ms=latency, requests=10.0, text="the worst")
+    text = replace(report, states=(disk, worst), findings=()).to_markdown()
+    assert "| `sda` | the longest |" in text
+    assert ("| `sda` | the worst |" in text) is is_shown
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_structure(text):
     rendered = hostile_report(text).to_markdown(full=True)

@@ -397,3 +397,9 @@ def test_what_no_column_shows_beside_large_writes_is_not_called_commits(report_o
     assert any("small log writes" in text for text in texts) is is_commit
     assert any("-w discard" in text for text in finding.confirm) is not is_commit
     assert finding.severity == "notice"
+
+
+def test_what_no_column_shows_is_not_refuted_by_sessions_that_wait(report_of):
+    finding = only(report_of(legs(180.0, 200.0, 190.0, size=72.0), rules=[RULE]))
+    assert not any("sessions" in text for text in finding.refutes)
+    assert "their writes take 4.50 ms to 4.50 ms" in finding.summary

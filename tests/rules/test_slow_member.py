@@ -537,3 +537,16 @@ def test_buffered_writes_that_come_in_batches_make_a_line_of_any_length(report_o
 def test_a_peer_that_a_reader_looks_up_is_within_what_is_said_of_them(report_of, waits, said):
     (finding,) = findings(report_of(iostat(run(waits)), TREE.format(level="raid0"), rules=[RULE]))
     assert said in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("wait", "rate", "times", "told"), [(150, 9.0, 12, True), (38, 9.0, 12, False), (40, 0.2, 90, False)]
+)
+def test_a_yardstick_that_is_slow_itself_is_told_so(report_of, wait, rate, times, told):
+    """Far longer than a healthy disk; within the error of a mean; and one request, which shows nothing."""
+    beside = {"r/s": rate, "rkB/s": 4 * rate, "r_await": wait, "aqu-sz": rate * wait / 1000}
+    beside["%util"] = min(100 * beside["aqu-sz"], 50.0)
+    slow = {"r/s": rate, "rkB/s": 4 * rate, "r_await": times * wait, "aqu-sz": 8.0, "%util": 100.0}
+    (finding,) = findings(report_of(iostat([{"sda": slow, "sdb": beside}] * 2), rules=[RULE]))
+    assert ("; sdb is slow as well: its reads take 150 ms" in finding.summary) is told
+    assert ("slow as well" in finding.summary) is told

@@ -1136,3 +1136,57 @@ def test_a_line_that_grows_is_as_long_as_it_takes_to_serve_it(run, depth, severi
     row = load(64, 7270, size=512, reads=0, depth=depth, util=99.2)
     (finding,) = found(run(iostat([{"sda": row}], {"%user": 2.0, "%iowait": 5.0, "%idle": 93.0}, cpus=16)))
     assert finding.severity == severity
+
+
+def large_reads(rate, depth, size=512.0):
+    """Large reads of a device that is never idle, `depth` of them in flight."""
+    return load(rate, 1000 * depth / rate, size=size)
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        (large_reads(2040, 40), True),
+        (large_reads(2040, 12), False),
+        (large_reads(1500, 40), False),
+        (large_reads(4080, 40, size=256.0), False),
+        (large_reads(2040, 40) | {"%util": 80.0}, False),
+    ],
+    ids=["as much", "a short queue", "less", "other requests", "idle at times"],
+)
+def test_a_disk_at_the_throughput_of_a_saturated_one_is_at_its_ceiling(run, beside, told):
+    findings = found(run(iostat([{"sda": large_reads(2100, 140), "sdb": beside}])))
+    assert ({"sdb"} in [set(finding.devices) for finding in findings]) is told
+    (first,) = (finding for finding in findings if "sda" in finding.devices)
+    assert ("sdb beside it, with shorter queues, move as much: a ceiling" in first.summary) is told
+
+
+def test_legs_that_answer_as_if_alone_are_at_no_ceiling(run):
+    """One slow leg holds the rate of a stripe: those beside it move as much, and promptly."""
+    slow, quick = load(50_000, 40, size=64), load(50_200, 0.8, size=64)
+    report = run(iostat([{"nvme0n1": slow, "nvme1n1": quick, "nvme2n1": quick}]))
+    assert [finding.devices for finding in found(report)] == [("nvme0n1",)]
+
+
+@pytest.mark.parametrize(("size", "is_large"), [(512.0, True), (64.0, False)])
+def test_no_larger_requests_are_advised_for_the_largest(run, size, is_large):
+    (finding,) = found(run(iostat([{"sda": large_reads(2100, 140, size)}])))
+    assert any("larger requests" in text for text in finding.remedy) is not is_large
+
+
+@pytest.mark.parametrize(
+    ("samples", "iowait", "severity"),
+    [
+        ([load(700, 200, reads=0.4)] * 3, 60.0, "critical"),
+        ([load(700, 200, reads=0.4)] * 3, 40.0, "warning"),
+        ([load(700, 200, reads=0.4)] * 2, 60.0, "warning"),
+        ([*[load(700, 200, reads=0.4)] * 3, load(100, 3, reads=0.4)], 60.0, "warning"),
+        ([load(700, 100, reads=0.4)] * 3, 60.0, "warning"),
+    ],
+    ids=["nothing better", "CPUs mostly do not wait", "two samples", "a calm sample", "six times as long"],
+)
+def test_a_full_device_for_which_cpus_wait_in_every_sample_is_critical(run, samples, iowait, severity):
+    cpu = {"%system": 2.0, "%iowait": iowait, "%idle": 98.0 - iowait}
+    (finding,) = found(run(iostat([{"sda": row} for row in samples], cpu)))
+    assert finding.severity == severity
+    assert ("iowait is 60.0 %" in finding.summary) is (iowait == 60.0)

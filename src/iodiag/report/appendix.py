@@ -311,7 +311,8 @@ def _state_lines(states: Sequence[StateSummary], most: int) -> list[Spans]:
     if not states:
         return []
     if most == 1:
-        return [wording.prose(max(states, key=waited).text)]
+        longest = max(states, key=waited)
+        return [wording.prose(state.text) for state in (longest, *_far_worse(states, longest))]
     # samples without I/O are those that the others leave
     states = [state for state in states if state.direction != "idle"] or states
     shown, rest = states[:most], states[most:]
@@ -322,6 +323,18 @@ def _state_lines(states: Sequence[StateSummary], most: int) -> list[Spans]:
         counted = f"{wording.plural(len(rest), 'more state')} in {wording.plural(samples, 'sample')}"
         lines.append((Span(f"{counted}: {wording.number(round(requests))} requests"),))
     return lines
+
+
+def _far_worse(states: Sequence[StateSummary], shown: StateSummary) -> list[StateSummary]:
+    """The slowest state, where it has more in flight than the one that is shown and takes far longer."""
+    slowest = max(states, key=lambda state: state.latency_ms or 0.0)
+    is_deeper = (slowest.in_flight or 0.0) > (shown.in_flight or 0.0)
+    is_slower = (slowest.latency_ms or 0.0) >= FAR_SLOWER * (shown.latency_ms or 0.0)
+    return [slowest] if is_deeper and is_slower else []
+
+
+FAR_SLOWER = 1.5
+"""Times the latency of the state that is shown from which the slowest is shown, too."""
 
 
 def devices(report: Report) -> TextTable:

@@ -355,3 +355,18 @@ def test_flushes_that_take_a_good_part_of_the_time_are_told_as_well(rate, wait, 
     (state,) = found([WRITES | {"f/s": rate, "f_await": wait}] * 3)
     assert text_of(state, 3).endswith(f"; {rate} flushes/s, {wait:g} ms each") == is_told
     assert ("flush" in text_of(state, 3)) == is_told
+
+
+def test_flushes_are_not_counted_as_in_flight_while_busy():
+    """The counter of the queue has them, and %util does not: 3 of 5 in flight are reads and writes."""
+    row = load(60, 50, reads=0.0) | {"f/s": 20.0, "f_await": 100.0, "aqu-sz": 5.0, "%util": 60.0}
+    (state,) = found([row])
+    assert state.transfers_at_once == pytest.approx(5.0)
+    assert "5 in flight while busy" in text_of(state, 1)
+
+
+@pytest.mark.parametrize("depth", [2.0, 0.5])
+def test_without_flushes_no_less_is_in_flight_than_rate_times_latency(depth):
+    row = load(60, 20, reads=0.0) | {"f/s": 20.0, "f_await": 100.0, "aqu-sz": depth, "%util": 60.0}
+    (state,) = found([row])
+    assert state.transfers_at_once >= min(state.held, state.depth) / state.util - 1e-9

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares
 from iodiag.analysis.host.who_waits import (
     CROWDED_LOAD,
     NOBODY,
@@ -50,6 +50,8 @@ def template_values(series: DeviceSeries, load: JudgedLevel) -> Values:
     for name, other in (("lower", load.lower), ("higher", load.higher)):
         if other is not None:
             values |= _of_level(other, f"{name}_")
+            values |= {f"{name}_device": str(other.rows["device"][0])}
+            values[f"{name}_mb"] = other.rate * other.size_kb / KB_PER_MB
             values[f"{name}_times"] = _larger(level.rate, other.rate)
             values[f"{name}_queue"] = _larger(level.depth, other.depth)
             values[f"{name}_reads_times"] = _larger(level.reads_per_s, other.reads_per_s)
@@ -190,6 +192,8 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
             "moved no more"
         )
         yield cite(rows_of_both(load.lighter.rows, rows), text, values, worst="queue_depth")
+    elif load.basis == "ceiling" and load.higher is not None:
+        yield cite(rows_of_both(load.higher.rows, rows), _AT_CEILING, values, worst="queue_depth")
     if load.lower is not None and load.basis == "measured":
         yield cite(
             rows_of_both(load.lower.rows, rows),
@@ -201,6 +205,11 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
         told = "at most about {gain:.0f} % more throughput is left, at any depth"
         yield cite(rows_of_both(load.unloaded.rows, rows), told, values)
 
+
+_AT_CEILING = (
+    "{higher_device} moves {higher_mb:.0f} MB/s with {higher_depth} in flight, {device} {mb:.0f} MB/s with "
+    "{depth}: a longer queue moves no more"
+)
 
 _UNLOADED = {
     "calmer": "such a request takes at most by calmer samples, its size allowed for",
@@ -241,10 +250,10 @@ def mean_below(load: JudgedLevel) -> float:
     return 100 * sum(disk.util for disk in load.below) / len(load.below)
 
 
-def iowait_without_idle(view: View, load: JudgedLevel) -> Iterator[Evidence]:
-    """That the CPUs mostly wait during the level and have no idle time, or the load average that shows it."""
+def iowait_meanwhile(view: View, load: JudgedLevel) -> Iterator[Evidence]:
+    """That the CPUs mostly wait during the level, or the load average that shows it."""
     shares = None if view.has_only_cpu_averages else cpu_shares(view.cpu_at(load.level.rows))
-    if shares is not None and shares.is_io_bound:
+    if shares is not None and shares.iowait >= HELD_PCT:
         values: Values = {"iowait": shares.iowait, "idle": shares.idle}
         text = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
         yield cite(shares.rows, text, values, worst="iowait_pct")

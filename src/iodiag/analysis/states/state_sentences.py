@@ -100,7 +100,7 @@ def _summary(host: str | None, state: State, samples: int, span: str) -> StateSu
         # where requests are counted as they complete, a queue of 0 says nothing of what is stuck
         in_flight=None
         if is_untimed(state) or (is_stuck and not state.at_once > 0)
-        else _known(state.at_once),
+        else _known(state.transfers_at_once),
         latency_ms=None if is_idle or not state.latency_ms > 0 else _known(state.latency_ms),
         busy_pct=None if is_untimed(state) else _known(100 * state.util),
         text=f"average {span}: {what}" if span and samples == 1 else what,
@@ -150,7 +150,7 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
         "all": samples,
         "rate": state.rate,
         "size": state.size_kb,
-        "at_once": state.at_once,
+        "at_once": state.transfers_at_once,
         "counted": state.counted_at_once,
         "latency": state.latency_ms,
         "busy": 100 * state.util,

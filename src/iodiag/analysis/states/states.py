@@ -137,6 +137,14 @@ class State:
         return self.depth / self.util if self.is_busy_known else self.depth
 
     @cached_property
+    def transfers_at_once(self) -> float:
+        """As `at_once` without flushes: they are in the counter of the queue, and not in util."""
+        flushing = weighted.or_zero(self.mean("flushes_per_s") * self.mean("flush_await_ms")) / 1000
+        if not (self.is_busy_known and flushing > 0):
+            return self.at_once
+        return max(self.depth - flushing, min(self.depth, self.held)) / self.util
+
+    @cached_property
     def counted_at_once(self) -> float:
         """As `at_once` by the counter of the queue, where that lacks requests; NaN where `depth` is of it."""
         counted = self.mean("queue_depth")

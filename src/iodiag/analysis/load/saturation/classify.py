@@ -188,7 +188,7 @@ def _is_sick(series: DeviceSeries, level: Level) -> bool:
 
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"
 
-_AS_MUCH = 0.9
+AS_MUCH = 0.9
 """Share of the kB/s of another load from which the device is at the same ceiling with both."""
 
 
@@ -202,7 +202,7 @@ def _moves_no_more(load: JudgedLevel, limits: Limits) -> bool:
         return False
     level = load.level
     is_flat = _growth(other, level) <= limits.flat_elasticity
-    is_all = level.busy_rate * level.size_kb >= _AS_MUCH * other.busy_rate * other.size_kb
+    is_all = level.busy_rate * level.size_kb >= AS_MUCH * other.busy_rate * other.size_kb
     return level.size_kb >= limits.stream and is_flat and is_all
 
 

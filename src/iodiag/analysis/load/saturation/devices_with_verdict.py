@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import ALIKE, are_alike
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import lowest, representatives
-from iodiag.analysis.load.saturation.classify import classify
+from iodiag.analysis.load.queueing import Level
+from iodiag.analysis.load.saturation.classify import AS_MUCH, classify
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel, LevelVerdict
 from iodiag.analysis.load.saturation.layers import is_unplaced
 from iodiag.analysis.load.saturation.not_busy import not_busy
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.states.service_times import SERVICE, class_of
+from iodiag.analysis.view.device_names import is_physical
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits
 from iodiag.table.result_cache import cached
@@ -61,6 +64,7 @@ def with_verdict(
             others[series.name] = not_busy(rule, series, limits)
     if verdict == "saturated":
         found |= _twins(view, [series for series, _ in found.values()], others, limits, excuse)
+        found |= _at_ceilings(view, found, limits, excuse)
         stacks = list(lowest(view, found).items())
         # what stands on disks that nothing names comes after disks that are full
         stacks.sort(key=lambda one: (is_unplaced(found[one[0]][0]), -_held(found[one[0]][1])))
@@ -127,6 +131,44 @@ def _twins(
         if full and excuse(series, loads) is None:
             twins[series.name] = series, full
     return twins
+
+
+def _at_ceilings(
+    view: View, found: Mapping[str, tuple[DeviceSeries, list[JudgedLevel]]], limits: Limits, excuse: Excuse
+) -> dict[str, tuple[DeviceSeries, list[JudgedLevel]]]:
+    """Other disks that move as many bytes as a saturated one does with a longer queue, in like requests.
+
+    A longer queue moves no more there, so that they are at the ceiling too, however short their own is. Legs
+    of a stripe move equally much without one: the queue has to be one that fills a device by itself, and to
+    cost twice what a request takes alone, on flash where the class is unknown.
+    """
+    full = [(series, load) for series, loads in found.values() for load in loads if is_physical(series.name)]
+    full.sort(key=lambda one: -one[1].level.depth)
+    at_ceiling: dict[str, tuple[DeviceSeries, list[JudgedLevel]]] = {}
+    for series in (one for one in disks_of(view) if one.name not in found):
+        loads = classify(view, series, limits)
+        told = []
+        for load in loads:
+            name, level = class_of(series), load.level
+            usual = SERVICE["solid" if name == "unknown" else name].usual(level.size_kb)
+            is_calm = level.latency_ms <= limits.calm_inflation * usual or level.depth < limits.burst_depth
+            if load.verdict != "indeterminate" or is_calm:
+                continue
+            beside = (other.level for one, other in full if class_of(one) == name)
+            if (deeper := next((o for o in beside if _is_one_rate(level, o, limits)), None)) is not None:
+                told.append(load._replace(basis="ceiling", higher=deeper, verdict="saturated", reason=""))
+        if told and excuse(series, loads) is None:
+            at_ceiling[series.name] = series, told
+    return at_ceiling
+
+
+def _is_one_rate(level: Level, deeper: Level, limits: Limits) -> bool:
+    """Whether two full devices move as much in large requests of one kind, in the same reports."""
+    kb, other = (one.rate * one.size_kb for one in (level, deeper))
+    is_full = min(level.util, deeper.util) >= limits.full_util / 100 and level.depth <= deeper.depth
+    is_large = min(level.size_kb, deeper.size_kb) >= limits.stream and level.kind == deeper.kind
+    is_equal = min(kb, other) >= AS_MUCH * max(kb, other)
+    return is_full and is_large and is_equal and bool(same_reports(level.rows, deeper.rows).any())
 
 
 _OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation", "long_queue")

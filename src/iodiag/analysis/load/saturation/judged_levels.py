@@ -28,13 +28,14 @@ Basis = Literal[
     "reads",
     "queue",
     "throughput",
+    "ceiling",
     "speed",
     "none",
 ]
 """What an inflation is taken against (`beside`: another device in the same reports); or that it is too long
 for every class, in line or not; or that reads wait behind quick writes; or that the queue is longer than any
-of its class takes at once; or that a deeper one moved no more kB, whatever their size; or that it moves more
-than a disk with heads does."""
+of its class takes at once; or that a deeper one moved no more kB, whatever their size; or that a saturated
+device beside it moves no more with a longer queue; or that it moves more than a disk with heads does."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""

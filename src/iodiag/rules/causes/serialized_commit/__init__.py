@@ -113,10 +113,6 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             *_outside(judgement, limits),
         ),
         **_EITHER if judgement.may_discard else _of_commits(view, judgement),
-        refutes=(
-            "sessions that wait for locks, the network or a replica instead of the log",
-            "a device whose flushes the application does not wait for",
-        ),
         cannot_know=(
             *unsure,
             "who waits for the flushes, and for how long: only the application's side shows that",
@@ -127,7 +123,11 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
 def _of_commits(view: View, judgement: Judgement) -> dict[str, Any]:
     remedy = (*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy)
     who = _WHO_SYNCS * any(chain.is_loop for chain in judgement.chains[:1])
-    return {"remedy": remedy, "confirm": (*who, *_commands(view))}
+    refutes = (
+        "sessions that wait for locks, the network or a replica instead of the log",
+        "a device whose flushes the application does not wait for",
+    )
+    return {"remedy": remedy, "confirm": (*who, *_commands(view)), "refutes": refutes}
 
 
 _WHO_SYNCS = ("pidstat -d 1", "strace -f -c -e trace=fsync,fdatasync -p PID")
@@ -141,6 +141,7 @@ _EITHER: dict[str, Any] = {
         "Flushes: sync less often, or use a device with a protected cache.",
     ),
     "confirm": ("iostat -xyt 1 30 DEVICE", "grep -w discard /proc/mounts"),
+    "refutes": ("flushes and discards that are counted, and that leave as many in flight unexplained",),
 }
 
 _CARRIED = "; {device} takes nearly all writes: {writes}/s of {write_kb:.1f} kB, {write_await} ms each"
@@ -191,8 +192,9 @@ def _said(judgement: Judgement) -> str:
     if is_set := bool(_alike(judgement.chains)):
         who = "{names} alike have {least:.2f} to {most:.2f} requests in flight each"
     if judgement.may_discard:
-        text = " that no column shows, flushes or discards; writes of {write_kb:.0f} kB take {write_await:ms}"
-        return who + text + " on {device}" * is_set
+        text = " that no column shows, flushes or discards; "
+        alone = "writes of {write_kb:.0f} kB take {write_await:ms}"
+        return who + text + ("their writes take {quick:ms} to {slow:ms}" if is_set else alone)
     if first.is_inferred and is_set:
         return who + f" that no column shows, flushes or discards: commits {sure} for each other"
     if first.is_inferred:
@@ -216,7 +218,9 @@ def _alike(chains: Sequence[Chain]) -> Values:
     if len(chains) < _LEGS or max(held) > _EQUAL * min(held) or max(rates) > ALIKE_RATE * min(rates):
         return {}
     names = ", ".join(one.series.name for one in chains[:4]) + ", ..." * (len(chains) > 4)
-    return {"names": names, "least": min(held), "most": max(held)}
+    waits = [one.write_await_ms for one in chains]
+    ends: Values = {"least": min(held), "most": max(held), "quick": min(waits), "slow": max(waits)}
+    return ends | {"names": names}
 
 
 LARGEST_SMALL_KB = 64.0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from iodiag.analysis.array.slow_peers import SlowSibling, mean_ms
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
-from iodiag.analysis.measure.time_per_kb import ways_of_both
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ways_of_both
+from iodiag.analysis.states.service_times import events_per_sample, relative_error, sane_limit_ms
 from iodiag.analysis.states.state_sentences import BY_LITTLE
 from iodiag.model.finding import Evidence
 from iodiag.rules.causes.slow_member.evidence import PEERS_APART
@@ -55,6 +58,7 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "seconds": first.latency_ms / 1000,
         "shown": float(shown),
         "of": float(of),
+        "as_well": _slow_as_well(first),
         "more": float(max(len(fast) - 4, 0)),
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
     }
@@ -62,8 +66,27 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
 
 SUMMARY = (
     "{device} takes {took} per request{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
-    "and {rate_fast} requests/s): {ratio:.0f} times as long, in {often}."
+    "and {rate_fast} requests/s): {ratio:.0f} times as long, in {often}{as_well}."
 )
+
+
+def _slow_as_well(found: SlowSibling) -> str:
+    """That the yardstick itself takes longer than a healthy device does, with as many in line.
+
+    By direction, beyond the error of a mean of so few; as the end of a sentence, empty where none does.
+    """
+    said = []
+    for series, rows in zip(found.fast, found.fast_rows, strict=True):
+        in_line = max(1.0, weighted.mean(rows, "busy_depth"), weighted.mean(rows, "depth"))
+        for way in DIRECTIONS:
+            own, size = (weighted.mean(rows, f"{way}_{of}") for of in ("await_ms", "size_kb"))
+            sane = in_line * float(sane_limit_ms(series, size))
+            requests = float(np.nansum(events_per_sample(rows, f"{way}s_per_s")))
+            if own > sane * (1 + relative_error(requests)):
+                values: Values = {"name": series.name, "own": own, "sane": sane}
+                text = f"; {{name}} is slow as well: its {way}s take {{own:ms}}, no healthy device more than "
+                said.append(say(text + "{sane:ms} with its queue", values))
+    return "".join(said)
 
 
 def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]:

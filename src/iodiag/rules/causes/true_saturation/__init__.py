@@ -4,22 +4,24 @@ What it detects: requests that take more than three times as long as one alone, 
 grows with the queue; or ten times as long in a real queue; or three and more requests for a memory card or a
 disk that turns, 2c + 1 for an array of c, never idle; or a queue of eight and more on a device that is never
 idle, with three times the latency that a healthy one of its class takes at the most; or large requests of
-which a queue twice as long moves no more kB; or a queue of eight and more on a device that is never idle,
-with four times the latency that one of its kind beside it has with a fifth of the queue and no more requests;
-or, while several tasks are seen to wait, four and more on a
-device that is never idle, for twice what its class takes at the longest or three times what calmer samples of
-it allow for their size. Of four and more, some of them reads, where no column counts who waits, twice what
-any class takes is told as full or slow, which no number tells apart. Reads that wait as long, two and more,
-behind writes of a tenth of that, are told from three samples and 80 % on. Else one sample is enough: it
-counts its requests. What is said is of the direction that waits. Of a stack over one disk the lowest full
-device is told, with what waits above it; of devices that do and wait alike, the one that holds most, and none
-is left out because it falls short of a threshold by less than they differ. Where it completes nothing at all
-in more samples than it is full, that is told first.
+which a queue twice as long moves no more kB; or as much of them, with 32 and more in flight, as a saturated
+disk beside it moves with a longer queue; or a queue of eight and more on a device that is never idle, with
+four times the latency that one of its kind beside it has with a fifth of the queue and no more requests; or,
+while several tasks are seen to wait, four and more on a device that is never idle, for twice what its class
+takes at the longest or three times what calmer samples of it allow for their size. Of four and more, some of
+them reads, where no column counts who waits, twice what any class takes is told as full or slow, which no
+number tells apart. Reads that wait as long, two and more, behind writes of a tenth of that, are told from
+three samples and 80 % on. Else one sample is enough: it counts its requests. What is said is of the direction
+that waits. Of a stack over one disk the lowest full device is told, with what waits above it; of devices that
+do and wait alike, the one that holds most, and none is left out because it falls short of a threshold by less
+than they differ. Where it completes nothing at all in more samples than it is full, that is told first.
 
 It is critical where pressure shows that work stands still, or where requests wait for ten seconds and
 somebody may wait for them; or for a second, a quarter of them reads, a file system's journal held up for
 five, or more than two tasks seen to wait while no other device is busy; or for half a second and more in a
-queue of eight while the CPUs do little but wait for I/O, or the load average is a hundred and more.
+queue of eight while the CPUs do little but wait for I/O, or the load average is a hundred and more; or for
+ten times as long as one alone, and longer than any healthy device takes, where it is full and the CPUs mostly
+wait for I/O in every sample of three and more.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -57,7 +59,7 @@ from iodiag.analysis.load.load_sentences import (
     disks_below,
     in_order,
     inflation,
-    iowait_without_idle,
+    iowait_meanwhile,
     layers_above,
     parallelism,
     state,
@@ -68,7 +70,7 @@ from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.saturation.bursts import is_backlog, is_burst, is_passing, longest_contiguous
 from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
 from iodiag.analysis.load.saturation.classify import of_samples
-from iodiag.analysis.load.saturation.devices_with_verdict import with_verdict
+from iodiag.analysis.load.saturation.devices_with_verdict import Busy, with_verdict
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -112,10 +114,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_odd = len(rows) > 0 and _is_odd(series, rows, limits)
         return RULE.undetermined(_ODD, series.name) if is_odd else None
 
-    for found in with_verdict(
-        view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd
-    ):
-        yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
+    told = list(
+        with_verdict(view, RULE.id, limits, "saturated", "busy, without a queue that shows its limit", odd)
+    )
+    at_ceiling: dict[str, list[str]] = {}
+    for found in told:
+        first = found.loads[0] if isinstance(found, Busy) else None
+        if isinstance(found, Busy) and first and first.higher and first.basis == "ceiling":
+            at_ceiling.setdefault(str(first.higher.rows["device"][0]), []).append(found.series.name)
+    for found in told:
+        if isinstance(found, Outcome):
+            yield found
+        else:
+            names = ", ".join(at_ceiling.get(found.series.name, ()))
+            also = (f"; {names} beside it, with shorter queues, move as much: a ceiling",) if names else ()
+            yield _finding(view, *found, limits, also)
 
 
 def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
@@ -151,7 +164,12 @@ _ODD = "it had a queue in a sample or two alone: a flood that passed, and not wh
 
 
 def _finding(
-    view: View, series: DeviceSeries, loads: Sequence[JudgedLevel], below: tuple[str, ...], limits: Limits
+    view: View,
+    series: DeviceSeries,
+    loads: Sequence[JudgedLevel],
+    below: tuple[str, ...],
+    limits: Limits,
+    beside: Sequence[str],
 ) -> Finding:
     lead, rows = _lead(view, series, loads, limits)
     is_compared = lead.basis == "measured" and lead.lower is not None
@@ -166,12 +184,13 @@ def _finding(
         summary = STILL + summary.replace("{device} is", "; in others it is", 1)
     severity = severity_of(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
-    above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_without_idle(view, lead))
+    above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_meanwhile(view, lead))
     calmer = (*calmer_disks(view, series, rows), *copied(view, series, rows))
     queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
     told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
+    told += beside
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
-    remedy = _remedy(lead, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
+    remedy = _remedy(lead, limits, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
         **{"severity": severity, "remedy": remedy} | named,
         confidence=sure,
@@ -258,15 +277,18 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
 
-def _remedy(load: JudgedLevel, *, is_written_back: bool, is_direct: bool) -> tuple[str, ...]:
+def _remedy(load: JudgedLevel, limits: Limits, *, is_written_back: bool, is_direct: bool) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     is_small = load.said.size_kb <= RANDOM_KB
-    general = RULE.remedy[::-1] if is_small else RULE.remedy
+    fewer, spread = RULE.remedy
+    if load.said.size_kb >= limits.merged:
+        spread = _OF_LARGE
+    general = (spread, fewer) if is_small else (fewer, spread)
     if is_direct or (load.said.direction != "writes" and not is_written_back):
         return general
     # earlier flushes merge fewer small writes, and spare nobody where nothing is read
     is_unread = weighted.mean(load.level.rows, "reads_per_s") < IDLE_IOS_PER_S and not is_written_back
-    return (*general, *_OF_WRITES) if is_small and is_unread else (*_OF_WRITES, *RULE.remedy)
+    return (*general, *_OF_WRITES) if is_small and is_unread else (*_OF_WRITES, *general)
 
 
 def _told(
@@ -328,6 +350,7 @@ _RANK = (
     "speed",
     "queue",
     "throughput",
+    "ceiling",
     "calmer",
     "beside",
     "class",
@@ -338,7 +361,7 @@ _RANK = (
 
 
 _SEEN = dict.fromkeys(
-    ("class", "calmer", "beside", "either", "reads", "queue", "throughput", "speed", "least seen"),
+    ("class", "calmer", "beside", "either", "reads", "queue", "throughput", "ceiling", "speed", "least seen"),
     ", {often}",
 )
 
@@ -366,7 +389,14 @@ _SUMMARY = {
     "it is {util:.0f} % busy",
     "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
     "MB/s with {depth}, {latency:ms} each",
+    "ceiling": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each, and "
+    "{higher_device} beside it no more with {higher_depth}",
 }
+
+_OF_LARGE = (
+    "Spread the load over more or faster devices; move fewer bytes (cache more, compress). Its requests are "
+    "large already."
+)
 
 _OF_WRITES = (
     "Where these are buffered writes: lower vm.dirty_background_bytes and vm.dirty_bytes, so that they "

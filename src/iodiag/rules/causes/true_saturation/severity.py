@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import relatives
+from iodiag.analysis.host.cpu import HELD_PCT
 from iodiag.analysis.host.process_of_device import longest_wait_s
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
@@ -19,7 +20,7 @@ from iodiag.analysis.host.who_waits import (
     pressure,
     tasks_by_iowait,
 )
-from iodiag.analysis.load.load_sentences import LEAST_PRESSURE, application_latency, iowait_without_idle
+from iodiag.analysis.load.load_sentences import LEAST_PRESSURE, application_latency, iowait_meanwhile
 from iodiag.analysis.load.saturation.bursts import is_passing
 from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
 from iodiag.analysis.measure import weighted
@@ -28,6 +29,7 @@ from iodiag.analysis.states.service_times import (
     class_of,
     events_per_sample,
     is_adjacent_stream,
+    sane_limit_ms,
     streams_kb,
     usual_ms,
 )
@@ -82,7 +84,24 @@ def severity_of(
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
         return "critical"
-    return "critical" if _stands_still(view, series, load, whole, limits) else "warning"
+    is_critical = _stands_still(view, series, load, whole, limits) or _is_all_waiting(
+        view, series, load, limits
+    )
+    return "critical" if is_critical else "warning"
+
+
+def _is_all_waiting(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
+    """Whether nothing in the capture is better: a full device and CPUs that mostly wait, in every sample.
+
+    And each request takes ten times what one alone does, in a queue, beyond what any healthy device takes.
+    """
+    level, cpu = load.level, None if view.has_only_cpu_averages else view.cpu_at(series.samples)
+    if cpu is None or len(series.samples) < limits.lasting or level.depth < limits.hard_depth:
+        return False
+    usual, sane = (of(series, level.size_kb) for of in (usual_ms, sane_limit_ms))
+    is_late = level.latency_ms >= limits.hard_inflation * usual and level.latency_ms > sane
+    is_full = (series.samples.floats("util_pct") >= limits.full_util).all()
+    return bool(is_late and is_full and (cpu.floats("iowait_pct") >= HELD_PCT).all())
 
 
 def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Table, limits: Limits) -> bool:
@@ -106,7 +125,7 @@ def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Ta
     in_line_ms = drain_ms if drain_ms >= _GROWS * latency_ms else latency_ms
     if in_line_ms >= limits.dead_ms or is_shared:
         return not does_nobody_wait(view, whole)
-    iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_without_idle(view, load))
+    iowaits = (float(item.values.get("iowait", 100.0)) for item in iowait_meanwhile(view, load))
     is_crowd = level.direction != "writes" or do_several_wait(view, level.rows)
     return is_crowd and any(share >= limits.still_iowait for share in iowaits)
 
