@@ -50,6 +50,15 @@ def test_a_standstill_from_first_to_last_is_told_unless_it_was_already(waited, i
     assert ("while a task waits in 6 of 6 samples: I/O stalled, or a lock or NFS holds it" in text) == is_told
 
 
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [(74_000, " and mostly 350 kB/s, up to 72.27 MB/s, read"), (450, " and 360 kB/s read")],
+)
+def test_a_mean_of_a_few_large_samples_is_told_as_what_is_usual_and_the_most(last, told):
+    rows = [{"bo": 150_000, "bi": 350}] * 9 + [{"bo": 150_000, "bi": last}]
+    assert told in said(rows)
+
+
 def test_a_direction_is_told_by_the_samples_that_it_moves_in():
     rows = [{"bi": 700}, {"bo": 900}, {"bo": 30000, "bi": 2000}, *[{}] * 9]
     text = (

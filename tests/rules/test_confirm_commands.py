@@ -125,6 +125,14 @@ def test_what_is_known_to_serve_a_hung_device_is_looked_at_first(report_of, devi
     assert not any(text.startswith("On a network volume") for text in finding.remedy)
 
 
+def test_no_limit_is_the_first_suspect_of_a_virtual_disk_that_stands_still(report_of):
+    calm = load(100, 1)
+    report = report_of(iostat([{"vda": row} for row in [calm] * 4 + HUNG]))
+    finding = next(f for f in report.findings if f.rule == "hung-io")
+    assert finding.remedy[0].startswith("Look at what serves the disk")
+    assert not any("burst credit" in text for text in finding.remedy)
+
+
 @pytest.mark.parametrize(
     "lsblk", ['NAME="sdb" TYPE="disk" TRAN="usb"\n', 'NAME="sdb" TYPE="disk" MODEL="USB Flash"\n']
 )

@@ -1601,6 +1601,17 @@ def test_what_was_moved_while_nobody_waited_is_told():
     assert "though asynchronous I/O would not show" in said
 
 
+def test_a_host_that_moves_nothing_at_all_is_called_idle():
+    found = report_of(vmstat([{}] * 4))
+    assert "while nothing at all is read or written; it has no disk statistics" in found.headline
+    assert found.verdict.state == "unknown"
+
+
+def test_a_single_sample_has_no_most():
+    said = report_of(vmstat([{"bo": 300, "wa": 2, "id": 98}])).headline
+    assert "at most" not in said
+
+
 BURST = load(40, 24, size=120, depth=0.96, util=7.0)
 
 
@@ -1635,8 +1646,16 @@ FULL_SPEED = load(156, 40, size=1170, reads=0, depth=6.25, util=100.0)
     ids=["one speed", "slower when full", "readers", "a virtual disk", "never calmer"],
 )
 def test_a_stream_of_large_writes_at_the_speed_of_a_calmer_state_is_healthy(full, calmer, device, state):
-    rows = [{device: calmer}, {device: full}, {device: calmer}]
+    rows = [{device: calmer}, {device: full}, {device: calmer}, {device: calmer}]
     assert judged([], iostat(rows))[0].state == state
+
+
+def test_few_calmer_samples_do_not_show_what_a_full_device_of_unknown_class_gives():
+    rows = [{"sdb": QUIET}, {"sdb": FULL_SPEED}, {"sdb": QUIET}]
+    found, said = judged([], iostat(rows))
+    assert (found.state, found.severity) == ("open", "notice")
+    assert "1 of 3 samples: 156 writes/s" in said
+    assert judged([], iostat(rows), lsblk(("sdb", True)))[0].state == "healthy"
 
 
 @pytest.mark.parametrize("is_full", [False, True])
@@ -2373,6 +2392,44 @@ def test_a_full_disk_that_moves_what_the_only_volume_does_limits_it(beside, is_t
     assert (
         "zd16 is at work beside it, and reads 42.19 MB/s, where sda reads 39.06 MB/s" in report.headline
     ) is is_told
+    assert report.headline.startswith("Likely: " if is_told else "Not determined: ")
+
+
+LATE_FLUSHES = load(20, 60, size=8, reads=0, util=60) | {"f/s": 12.0, "f_await": 90.0}
+
+
+@pytest.mark.parametrize(
+    ("before", "is_told"), [(load(90, 40, util=69), True), (load(20, 5, util=10), False)]
+)
+def test_trouble_that_the_average_since_boot_shows_as_well_is_told_in_the_headline(before, is_told):
+    text, of_boot = (iostat([{"sda": row}] * 6) for row in (LATE_FLUSHES, before))
+    day = "11/20/26 13:"
+    head, first, *rest = text.split(day)
+    average = of_boot.split(day)[2]
+    first = first[: first.index("\n")] + average[average.index("\n") :]
+    report = report_of(day.join([head, first, *rest]))
+    assert report.verdict.state == "trouble"
+    assert ("sda was 69 % busy on average since boot" in report.headline) is is_told
+
+
+@pytest.mark.parametrize(("second", "is_told"), [(26_000, True), (900, False)])
+def test_another_process_that_moves_a_part_of_all_is_named(second, is_told):
+    head = banner() + "\n\n10:00:00 AM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    moved = {"lgwr": 56_000, "other": second, "small": 40}
+    rows = "".join(
+        f"10:00:02 AM     0      {n}      0.00  {kb:.2f}      0.00       0  {name}\n"
+        for n, (name, kb) in enumerate(moved.items(), 100)
+    )
+    said = report_of(head + rows).headline
+    assert "lgwr read 0 kB/s and wrote 56000 kB/s" in said.replace(",", "")
+    assert ("other 26000 kB/s of that" in said.replace(",", "")) is is_told
+
+
+def test_a_row_that_is_left_out_as_impossible_is_told_on_the_first_screen():
+    head = "Device:            tps    MB_read/s    MB_wrtn/s    MB_read    MB_wrtn\n"
+    rows = "sda 3.17 0.01 0.03 1536 8350\nsda 16090.13 7.85 7.83 9007199254739466 9007199254732696\n"
+    text = report_of(head + rows).to_markdown()
+    assert "**Not read:** a row of `sda` in `0.txt` (line 3: a counter ran below zero" in text
 
 
 FIO = "w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, "

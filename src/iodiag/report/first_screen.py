@@ -173,6 +173,15 @@ def _lost(report: Report) -> Iterator[Spans]:
             if note.reason.endswith(": its samples are not read"):
                 tool = note.reason.removeprefix("this is ").rpartition(":")[0]
                 yield Span(f"the samples of {tool} in "), name, Span(f" (line {note.line})")
+            if note.reason.startswith("a counter ran below zero") and note.text.strip():
+                device = wording.name(note.text.split()[0])
+                yield (
+                    Span("a row of "),
+                    device,
+                    Span(" in "),
+                    name,
+                    Span(f" (line {note.line}: {note.reason})"),
+                )
         unread = summary.ledger.get("unread", 0)
         rows = unread + summary.ledger.get("row", 0) + summary.ledger.get("summary", 0)
         if unread > SLIGHT * rows:

@@ -88,6 +88,13 @@ _BACKENDS = (
 )
 
 
+_STOPPED = (
+    "Look at what serves the disk: the virtual machine's host, its storage, and the provider's metrics and "
+    "messages on this volume. A limit slows a disk, and does not stop it."
+)
+"""What to do about a virtual disk that stands still, by whatever it is served."""
+
+
 def adapt_commands(finding: Finding, view: View) -> Finding:
     """The finding with the commands and remedies that fit its devices."""
     devices = [_device(view, name) for name in finding.devices]
@@ -109,8 +116,10 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
         backend = next(one for one in _BACKENDS if one.names.fullmatch(remote[0].name))
         is_known = backend is not _BACKENDS[-1]
         remedy = [text for text in remedy if not (is_known and text.startswith(_OF_NETWORKS))]
-        is_first = is_full or (is_known and finding.rule in _OF_HANGS)
-        remedy.insert(0 if is_first else len(remedy), backend.remedy)
+        is_hang = finding.rule in _OF_HANGS
+        is_first = is_full or is_hang
+        told = _STOPPED if is_hang and not is_known else backend.remedy
+        remedy.insert(0 if is_first else len(remedy), told)
         confirm += [_filled(command, _names(remote[0])) for command in backend.confirm]
     return replace(
         finding,

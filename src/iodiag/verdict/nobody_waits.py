@@ -42,7 +42,8 @@ def nobody_waits(view: View) -> str:
     is_counted = cpu.has("iowait_pct") and float(values["most"]) >= CALM_PCT
     few = "no task is blocked on I/O" if is_counted else "nobody waits for I/O"
     few = few if tasks == 0 else "hardly anybody waits for I/O"
-    most = " (iowait is at most {most:.0f} %)" if is_counted else ""
+    at_most = "at most " if int(values["count"]) > 1 else ""
+    most = f" (iowait is {at_most}{{most:.0f}} %)" if is_counted else ""
     return say(f"{few} in {{count}} samples{most}", values)
 
 

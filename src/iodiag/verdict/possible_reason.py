@@ -223,7 +223,7 @@ def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:
     text = (
         ": nothing but {volume} is at work beside it, and {verb} {above:kb}, where {name} {verb} {below:kb}: "
     )
-    return say(text + "very likely the same I/O, which {name} limits", values)
+    return say(text + "the same I/O, which {name} limits", values)
 
 
 _ABOUT = 0.15

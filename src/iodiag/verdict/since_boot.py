@@ -90,11 +90,23 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
         values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
         values["count"] = every.number("processes")
         text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
+        text += _others(facts, np.sum([*moved.values()], axis=0).tolist(), alike, values)
     late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
     if (share := late.number("io_pct")) >= _SOME_PCT:
         values |= {"late": late.word("process"), "share": share}
         text += "; {late} waited for I/O {share:.0f} % of its time"
     return say(text, values)
+
+
+def _others(facts: Sequence[Fact], kb: Sequence[float], told: Sequence[int], values: Values) -> str:
+    """Which process beside those `told` moved a part of all that is worth a word; adds to `values`."""
+    left = [n for n in range(len(facts)) if n not in told]
+    at = max(left, key=lambda n: kb[n], default=told[0])
+    total = float(values["all_read"]) + float(values["all_write"])
+    if not left or not 100 * kb[at] >= _SOME_PCT * total > 0:
+        return ""
+    values |= {"next": facts[at].word("process"), "next_kb": float(kb[at])}
+    return ", {next} {next_kb:.0f} kB/s of that"
 
 
 def _alike(facts: Sequence[Fact], at: int) -> list[int]:
@@ -110,7 +122,8 @@ def _alike(facts: Sequence[Fact], at: int) -> list[int]:
 
 
 _TOTALS, _SOME_PCT = {"read_kb", "write_kb"}, 10.0
-"""What a process moved since iotop started, which is no rate; and a share of time that is worth a word."""
+"""What a process moved since iotop started, which is no rate; and a share of time, or of what is
+moved, that is worth a word."""
 
 
 def _written_apart(views: Sequence[View]) -> str:

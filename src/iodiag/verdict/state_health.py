@@ -219,13 +219,17 @@ def _is_at_own_speed(series: DeviceSeries, state: State) -> bool:
     """
     if state.kind != "writes" or is_virtual(series) or not is_stream(series, state):
         return False
-    if state.util >= FULL_UTIL and state.share >= MOSTLY_FULL:
+    is_full = state.util >= FULL_UTIL
+    if is_full and state.share >= MOSTLY_FULL:
         return False  # most of the time it gives no more
+    # no class tells what such a device gives: its calmer samples have to, and not by chance
+    least = LEAST_MOMENTS if is_full and class_of(series) == "unknown" else 1
     moved = state.rate * state.size_kb / max(state.util, LITTLE_UTIL)
     calmer = (
         one.rate * one.size_kb / one.util
         for one in lasting_states(series)
-        if one.kind == "writes" and one.size_kb >= STREAM_KB and LITTLE_UTIL < one.util < BUSY_UTIL
+        if one.kind == "writes" and one.size_kb >= STREAM_KB and one.samples >= least
+        if LITTLE_UTIL < one.util < BUSY_UTIL
     )
     return any(abs(other / moved - 1) <= SAME_SPEED for other in calmer)
 

@@ -378,8 +378,10 @@ def _calm_clause(views: Sequence[View]) -> str:
         text, values = _moved(views)
         if not _may_be_held(values):
             meanwhile = f" while {say(text, values)}" if text else ""
-            unseen = "though asynchronous I/O would not show"
-            return f"{nobody_waits(views[0])}{meanwhile}, {unseen}; {_of_all_disks(views)}"
+            # asynchronous requests are counted as they are handed on: none were
+            is_idle = "total" in values and not values["total"]
+            unseen = "" if is_idle else ", though asynchronous I/O would not show"
+            return f"{nobody_waits(views[0])}{meanwhile}{unseen}; {_of_all_disks(views)}"
     return ""
 
 

@@ -307,7 +307,7 @@ def _of_trouble(
     then = f" Also found: {'; '.join(others[:2])}{more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary
-        return _about(first, "trouble", also=then), said + where + then
+        return _about(first, "trouble", also=then), said + where + _before(first, findings) + then
     asks = _settled_by(first)
     if first.severity == "critical" and first.devices:
         # what hardly answers by itself needs no other cause
@@ -318,6 +318,14 @@ def _of_trouble(
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
+
+
+def _before(first: Finding, findings: Sequence[Finding]) -> str:
+    """What the average since boot shows of its device, where that is no matter of a moment, as a sentence."""
+    begins = tuple(f"{name} was " for name in first.devices)
+    texts = (one.text for f in findings if f.host == first.host for one in f.evidence)
+    told = (text for text in texts if "on average since boot: " in text)
+    return next((f" {text}." for text in told if text.startswith(begins)), "")
 
 
 def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
@@ -372,8 +380,10 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         did = f"{its} ({series.name}: {text_of(state, len(series.samples))})"
         text = f"No trouble is visible, but how fast it may be is not shown: {did}. {asks}"
         return Verdict("unknown", devices=(series.name,), asks=asks), text
-    why, asks = _why_and_what_settles_it(view, series, _typical_state(series))
-    text = f"Not determined: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
+    state = _typical_state(series)
+    why, asks = _why_and_what_settles_it(view, series, state)
+    lead = "Likely" if why and why == volume_clause(view, series, state) else "Not determined"
+    text = f"{lead}: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
     return Verdict("open", devices=named, severity="warning" if is_cost else "notice", asks=asks), text

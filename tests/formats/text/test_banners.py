@@ -105,6 +105,9 @@ def test_no_banners(line: str):
         ),
         ("root@db1:~# iostat -x 1 & vmstat 5", "iostat", 1, None),
         ("iostat", "iostat", None, None),
+        ("# vmstat -a                                        ~", "vmstat", None, None),
+        ("db1% vmstat 5 3              ~/captures [17:01:02]", "vmstat", 5, 3),
+        ("$ iostat -x 2     # while it is slow", "iostat", 2, None),
     ],
 )
 def test_commands(line: str, tool: str, interval: float | None, count: int | None):

@@ -174,7 +174,8 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     held = is_still & ~is_at_work(view, paging) & (True if waited is None else waited)
     beside = _cached_meanwhile(view, paging[is_still], values)
     if is_still.all():
-        text = f"almost nothing is read or written{beside}"
+        much = "almost nothing" if values["total"] else "nothing at all"
+        text = f"{much} is read or written{beside}"
         if waited is not None and _stands_still(held).any():
             values["stalled"] = int(held.sum())
             text += (
@@ -194,6 +195,10 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     if float(values[other]) >= STILL_KB:
         values |= {"also": float(np.nanmean(ways[other][on_other])), "also_in": int(on_other.sum())}
         told = f" and {{also:kb}} {other}"
+        also = ways[other][on_other]
+        values |= {"typical": float(np.nanmedian(also)), "peak": float(np.nanmax(also))}
+        if float(values["also"]) > _SKEWED * float(values["typical"]):
+            told = f" and mostly {{typical:kb}}, up to {{peak:kb}}, {other}"
         often = told + often if (on_main == on_other).all() else often + told + " in {also_in}"
     text += often
     if _are_equal(ways["read"], ways["written"]):
@@ -203,6 +208,10 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
         text += ", at a flat rate" + " of {flat:kb} in all samples but {below}" * (not on_it.all())
     values |= {"moving": len(main)}
     return text + _at_rest(is_still, stands, held, beside, values), values
+
+
+_SKEWED = 2.0
+"""Times the median from which a mean is that of a few samples alone: it is no rate that the host ever had."""
 
 
 def _at_rest(is_still: Mask, stands: Mask, held: Mask, beside: str, values: Values) -> str:

@@ -120,6 +120,8 @@ _BEHIND_ANOTHER = re.compile(
     r"\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&]\s{1,4}(?=(?:" + "|".join(TOOLS) + r")\s)"
 )
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
+# what a shell shows at the right edge, or a comment in a column of its own
+_BESIDE = re.compile(r"(?P<command>.*\S)\s{3,}\S")
 _IN_A_SENTENCE = re.compile(r"\s*`[^`]+`\W*\w+\W+\w")
 _EXCERPT = re.compile(
     r"excerpt|snippet|\bpart(?:ial|s)?\b|some of|extract|trimmed|…|\.{3}|部分|节选|摘[录要]|抜粋|일부|auszug"
@@ -143,7 +145,10 @@ def command(text: str) -> Command | None:
         found = _command_grammar().parse_string(stripped)
     except pp.ParseException:
         behind = _BEHIND_ANOTHER.match(stripped)
-        return command(f"$ {stripped[behind.end() :]}") if behind else None
+        if behind:
+            return command(f"$ {stripped[behind.end() :]}")
+        aside = _BESIDE.match(stripped)
+        return command(aside["command"]) if aside else None
     words = tuple(found["words"]) if "words" in found else ()
     tool = found["tool"].rsplit("/", 1)[-1]
     is_bare = bool(re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?" + tool + r"\b", stripped)) and not watched
