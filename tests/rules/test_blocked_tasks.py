@@ -608,7 +608,7 @@ def test_a_host_without_idle_time_waits_for_its_disks(report_of, rows, told):
     [
         ({}, "The disks slow the host down: 25.39 MB/s are written and 600 kB/s read"),
         ({"bi": 18_000, "bo": 0}, "The disks slow the host down: 17.58 MB/s are read"),
-        ({"bi": 0, "bo": 0}, "Tasks wait for I/O: almost nothing is read or written"),
+        ({"bi": 0, "bo": 0}, "Tasks wait for I/O: nothing at all is read or written"),
     ],
 )
 def test_what_vmstat_proves_of_the_disks_heads_the_report(report_of, changes, told):
@@ -973,7 +973,7 @@ def test_the_verdict_is_of_the_worst_run_and_names_it(report_of):
     assert finding.summary.startswith("9 tasks are blocked on I/O, in 5 of 6 samples")
     assert 'This is the run "Run 2" (lines 24 to 29); in the run "Run 0" (lines 4 to 9), ' in report.headline
     assert "no task is blocked" in report.headline
-    assert "almost nothing is read or written" in finding.summary
+    assert "nothing at all is read or written" in finding.summary
 
 
 @pytest.mark.parametrize(
