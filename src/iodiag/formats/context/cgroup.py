@@ -1,4 +1,4 @@
-"""Control groups' I/O files: io.max, io.stat, io.pressure, io.weight (v2) and blkio.throttle (v1).
+"""Control groups' I/O files: io.max, io.stat, io.pressure (v2) and blkio.throttle (v1).
 
 As `grep . io.*` prints them (`io.max:8:0 rbps=max riops=400`), under `==> path <==`, or after a
 `cat`. A limit of `max` is none. A limit is one fact per device: the group, the device's numbers,

@@ -1,4 +1,4 @@
-"""pgbench(1) of PostgreSQL 8 and later: progress lines, summary, statement latencies.
+"""pgbench(1) of PostgreSQL 8.3 and later: progress lines, summary, statement latencies.
 
 The latency of the statement END (or COMMIT) is what a commit took.
 """

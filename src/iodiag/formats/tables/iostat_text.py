@@ -1,6 +1,6 @@
 """iostat text: every layout of `iostat`, `-x`, `-s`, `-h` and `--pretty`, and the avg-cpu line.
 
-sysstat 4.x to 12.7. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
+sysstat 3.x to 12.8. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
 device comes last; with -x the report falls into four parts), -k/-m/-G (units), -t (clock), -N/-j (names).
 A header is a row of words that `raw_columns.iostat` knows, with `Device` or `Device:` first
 or last; its order is never relied on. `pcp iostat` prints the words of sysstat 10 without svctm, and the size

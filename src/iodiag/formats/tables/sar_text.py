@@ -1,4 +1,4 @@
-"""sar text: every section that raw_columns/sar.py names, from sysstat 4 to 12.7, and those it does not know.
+"""Text of sar and mpstat: every section that raw_columns/sar.py names, from sysstat 4 to 12.7, and those it does not know.
 
 What changes its shape: -p and --pretty (the name comes last), -h and --human (suffixes), the locale (12-hour
 clocks, a zone behind the clock, decimal commas, the word for Average:), live or from a file. A section is
@@ -183,7 +183,7 @@ def older_or_newer(layouts: Sequence[Layout], kernel: str) -> Layout | None:
 
 FORMAT = TableFormat(
     id="sar",
-    title="sar text",
+    title="text of sar and mpstat",
     example=_EXAMPLE,
     layout=layout,
     unknown_layout=unknown_section,
