@@ -82,3 +82,14 @@ def test_a_direction_without_requests_has_no_latency():
     head = "Average: DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util\n"
     view = view_of(head + "Average: sda 0.00 0.00 0.00 8.00 0.00 219.00 219.00 0.00\n")
     assert not view.devices[0].samples.has("read_await_ms")
+
+
+@pytest.mark.parametrize(("rate", "is_told"), [(350.0, False), (90.0, True)])
+def test_a_maximum_leaves_out_no_greater_one_whose_direction_is_not_known(rate, is_told):
+    """A few bytes read among the writes of one sample: which of its requests were reads nothing tells."""
+    head = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    rows = [f"sda {rate:.2f} 40.00 1800.00 400 18000\n", "sda 148.00 0.00 800.00 0 8000\n"]
+    view = view_of("".join(head + row + "\n" for row in rows))
+    (summary,) = device_summaries(view)
+    assert ("writes_per_s" in summary.summary) is is_told
+    assert summary.summary["ios_per_s"]["max"] == max(rate, 148.0)

@@ -37,3 +37,14 @@ def test_whole_numbers_with_two_decimals_are_exact(zeros):
     samples = disk(" ".join(["100.00"] * 8 + [zeros] * 7), first=first)
     assert "half_digit" not in samples
     assert samples.has("queue_depth")
+
+
+def test_a_size_is_what_is_printed_where_megabytes_in_hundredths_agree_with_it():
+    """0.64 MB/s of 38.6 requests are 16.98 kB each within 0.13; the size has two decimals of a sector."""
+    head = "Device: rrqm/s wrqm/s r/s w/s rMB/s wMB/s avgrq-sz avgqu-sz await svctm %util\n"
+    view = view_of(head + "sda 0.00 124.00 0.00 38.60 0.00 0.64 33.86 0.15 3.79 0.46 1.78\n")
+    rows = view.series("sda").samples
+    assert rows.floats("write_size_kb")[0] == pytest.approx(16.93)
+    assert rows.floats("size_kb")[0] == pytest.approx(16.93)
+    other = view_of(head + "sda 0.00 124.00 0.00 38.60 0.00 0.64 40.00 0.15 3.79 0.46 1.78\n")
+    assert other.series("sda").samples.floats("write_kb_per_s")[0] == pytest.approx(655.36)

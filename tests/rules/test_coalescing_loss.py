@@ -73,3 +73,10 @@ def test_a_few_writes_of_which_most_merge_do_not_hardly_merge(report_of):
         "80.0 % of 45 writes/s merge"
         in outcome(report_of(iostat([writes(0.8, arriving=45.0, kb=180.0)] * 20), rules=[RULE])).reason
     )
+
+
+@pytest.mark.parametrize(("later", "status"), [(0.0, "undetermined"), (0.8, "clear")])
+def test_samples_too_few_to_judge_in_which_nothing_merges_are_no_proof(report_of, later, status):
+    told = outcome(report_of(iostat([writes(0.9)] * 4 + [writes(later)] * 4), rules=[RULE]))
+    assert told.status == status
+    assert ("0.0 % in another" in told.reason) is (status == "undetermined")

@@ -175,3 +175,10 @@ def test_tasks_that_wait_beside_idle_devices_are_told_as_such(report_of):
         report_of(iostat([{"sda": {"w/s": 0.3, "w_await": 1.0}}] * 5, cpu(93.7, 0.0)), rules=[RULE])
     )
     assert finding.title == "Tasks wait, mostly not for the devices shown"
+
+
+@pytest.mark.parametrize(("iowait", "status"), [(0.0, "undetermined"), (25.0, "clear")])
+def test_a_busy_queue_without_iowait_is_not_the_same_story(report_of, iowait, status):
+    row = {"w/s": 380.0, "wkB/s": 22000.0, "w_await": 57.0, "aqu-sz": 21.7, "%util": 97.0}
+    report = report_of(iostat([{"sda": row}] * 5, cpu(iowait, 90.0 - iowait)), rules=[RULE])
+    assert outcome(report).status == status

@@ -104,3 +104,12 @@ def test_requests_without_a_direction_clear_no_mean(report_of):
     assert [(o.status, "without their direction" in o.reason) for o in report.outcomes] == [
         ("undetermined", True)
     ]
+
+
+def test_few_reads_that_make_most_of_the_wait_leave_the_mean_to_nobody(report_of):
+    """Nineteen in twenty requests are quick writes, and nine tenths of the time waited are of the reads."""
+    row = {**CACHED, "r/s": 80.0, "w/s": 1520.0, "r_await": 16.0, "w_await": 0.1, "aqu-sz": 1.43}
+    (outcome,) = report_of(iostat([{"sda": row}] * 5), rules=[RULE]).outcomes
+    assert (outcome.status, "not their mean" in outcome.reason) == ("undetermined", True)
+    row |= {"r_await": 0.2}
+    assert [o.status for o in report_of(iostat([{"sda": row}] * 5), rules=[RULE]).outcomes] == ["clear"]

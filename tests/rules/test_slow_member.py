@@ -5,6 +5,7 @@ import random
 import pytest
 
 from writers.captures import iostat, sar_d, vmstat
+from writers.loads import lsblk
 
 RULE = "slow-member"
 DISKS = ("sda", "sdb", "sdc", "sdd")
@@ -550,3 +551,19 @@ def test_a_yardstick_that_is_slow_itself_is_told_so(report_of, wait, rate, times
     (finding,) = findings(report_of(iostat([{"sda": slow, "sdb": beside}] * 2), rules=[RULE]))
     assert ("; sdb is slow as well: its reads take 150 ms" in finding.summary) is told
     assert ("slow as well" in finding.summary) is told
+
+
+def test_disks_that_mix_reads_and_writes_otherwise_are_compared_by_the_direction_that_waits(report_of):
+    """By the means over both, sda takes 5.3 times as long; its writes take 4.7 times as long."""
+    both = {"sda": (27.0, 2.2, 28.4), "sdb": (60.0, 1.5, 6.1)}
+    sample = {
+        name: {"r/s": reads, "w/s": 130.0, "rkB/s": 115 * reads, "wkB/s": 11440.0, "r_await": read}
+        | {"w_await": write, "aqu-sz": (reads * read + 130 * write) / 1000, "%util": 35.0}
+        for name, (reads, read, write) in both.items()
+    }
+    (finding,) = findings(report_of(iostat([sample]), lsblk(("sda", False), ("sdb", False)), rules=[RULE]))
+    assert (
+        "28.4 ms per write against 6.1 ms on sdb at a similar rate (130 and 130 writes/s)" in finding.summary
+    )
+    assert "5 times" in finding.summary
+    assert "130 writes/s of 88.0 kB took 28.40 ms each" in finding.evidence[0].text

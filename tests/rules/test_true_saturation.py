@@ -1190,3 +1190,30 @@ def test_a_full_device_for_which_cpus_wait_in_every_sample_is_critical(run, samp
     (finding,) = found(run(iostat([{"sda": row} for row in samples], cpu)))
     assert finding.severity == severity
     assert ("iowait is 60.0 %" in finding.summary) is (iowait == 60.0)
+
+
+def split(reads, read_ms, writes, write_ms, util=100.0):
+    """Reads of 77 kB behind quick writes of 16 kB, as a cache takes them."""
+    depth = (reads * read_ms + writes * write_ms) / 1000
+    row = {"r/s": reads, "w/s": writes, "rkB/s": 77.0 * reads, "wkB/s": 16.0 * writes, "r_await": read_ms}
+    return row | {"w_await": write_ms, "aqu-sz": depth, "%util": util}
+
+
+def test_what_is_said_of_a_direction_is_all_of_that_direction(run):
+    """The mean over both, the range of the other one, and a mean that does not bear it out are none of it."""
+    rows = [(300.0, 48.0, 2300.0, 0.5), (480.0, 31.0, 2800.0, 0.3), (430.0, 17.0, 2100.0, 0.5)]
+    rows.append((800.0, 15.0, 2000.0, 0.2))
+    (finding,) = found(run(iostat([{"sda": split(*row)} for row in rows])))
+    reads = (300 * 48 + 480 * 31) / 780
+    assert f"reads of 77 kB take {reads:.2f} ms" in finding.summary
+    assert "in 2 of its 4" in finding.summary
+    assert "writes" not in finding.summary
+    numbers = finding.evidence[0].values
+    assert (numbers["direction"], numbers["rate"]) == ("reads", pytest.approx(390))
+    assert numbers["depth"] * 1000 / numbers["rate"] == pytest.approx(numbers["latency"])
+
+
+def test_a_range_stands_beside_the_latency_that_it_is_of(run):
+    rows = [split(150.0, wait, 150.0, 10.0) for wait in (60.0, 60.0, 200.0)]
+    (finding,) = found(run(iostat([{"sda": row} for row in rows]), lsblk(("sda", True))))
+    assert re.search(r"58.33 ms each.* 105 ms.*; reads of 77.0 kB take [\d.]+ ms and writes", finding.summary)

@@ -466,3 +466,13 @@ def test_a_limit_that_only_a_load_generator_meets_is_a_notice(report_of, rate, d
 def test_one_sample_that_a_paste_has_again_shows_no_constancy(run, depths, is_held):
     rows = [{"vdb": held(130, depth, 9)} for depth in depths]
     assert bool(found(run(iostat(rows)))) is is_held
+
+
+def test_a_latency_of_one_direction_is_not_told_as_that_of_all(run):
+    """The rate that a limit holds is of all requests, what waits are its reads."""
+    row = {"r/s": 2880.0, "w/s": 120.0, "rkB/s": 11520.0, "wkB/s": 480.0, "w_await": 1.0, "%util": 100.0}
+    rows = [{**row, "r_await": 4.0 + 0.5 * n, "aqu-sz": 2.88 * (4 + 0.5 * n) + 0.12} for n in range(20)]
+    (finding,) = found(run(iostat([{"sda": row} for row in rows]), FLASH))
+    assert "3,000 IOPS" in finding.summary
+    assert " ms for each read" in finding.summary
+    assert "kB per read" in finding.evidence[0].text

@@ -1867,7 +1867,7 @@ def test_a_task_that_always_waits_is_no_health_however_many_cpus_are_idle(iowait
     told = (
         f"on {cpus} CPUs: on average 1 task waits for I/O"
         if cpus
-        else "as of one task that always waits if the host has"
+        else "which may be a task that always waits, as nothing states how many CPUs"
     )
     assert (told in report.headline) is (state == "unknown")
 
@@ -2524,3 +2524,14 @@ def test_a_healthy_device_whose_util_cannot_be_true_is_not_called_busy_alone(dep
     assert report.verdict.state == "healthy"
     said = "its %util is inflated: it shows 100 % with 0.43 requests in flight, which is 43 % at the most"
     assert (said in report.headline) == is_told == ("inflated" in report.headline)
+
+
+def test_of_disks_alike_the_one_that_holds_most_is_named_with_what_all_hold_at_once():
+    """Three requests on each of five disks while they are busy, as a client keeps them."""
+    busy = {"sda": 75.0, "sdb": 94.0, "sdc": 98.0, "sdd": 79.0, "sde": 96.0}
+    row = {name: load(160, 17.5, size=36, depth=3 * util / 100, util=util) for name, util in busy.items()}
+    headline = report_of(iostat([row], {"%iowait": 12.0, "%idle": 84.0})).headline
+    assert "sdc (sda, sdb, sdd, and 1 more alike) has requests waiting" in headline
+    assert "typical of a spinning disk that is full; all 5 hold 3 at once" in headline
+    row["sda"] = load(160, 17.5, size=36, depth=2.6 * 0.75, util=75.0)
+    assert "at once" not in report_of(iostat([row], {"%iowait": 12.0, "%idle": 84.0})).headline

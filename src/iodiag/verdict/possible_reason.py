@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import disks_of, without_parts
+from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
@@ -22,12 +22,12 @@ from iodiag.analysis.states.service_times import (
     class_of,
     is_adjacent_stream,
 )
-from iodiag.analysis.states.states import State
+from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.device_traits import is_optical, is_spread
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
 from iodiag.verdict.health import is_late_on_any_class
-from iodiag.verdict.state_health import FULL_UTIL, USED_UTIL
+from iodiag.verdict.state_health import FULL_UTIL, USED_UTIL, waited
 from iodiag.verdict.waiting_tasks import somebody_waits
 
 LONG_S, MOSTLY = 60.0, 0.7
@@ -142,6 +142,21 @@ def turns_clause(series: DeviceSeries, state: State) -> str:
 
 _MERGED, FASTEST_FLASH_KB_PER_MS = 0.2, 500.0
 """Share of what is asked that is merged where it is adjacent, and what SATA transfers (data sheets)."""
+
+
+def kept_clause(view: View, series: DeviceSeries) -> str:
+    """That disks alike hold one whole number of requests each while they are busy: a client keeps so many."""
+    like = [one for one in disks_of(view) if one is series or are_alike(series, one)]
+    many = [max(states(one), key=waited).at_once for one in like]
+    number = round(many[0]) if many and many[0] >= FEW - _WHOLE else 0
+    if len(like) < _SEVERAL or not number or any(not abs(one - number) <= _WHOLE for one in many):
+        return ""
+    values: Values = {"disks": len(like), "number": number}
+    return say("; all {disks} hold {number} at once: whoever asks keeps so many on each", values)
+
+
+_SEVERAL, _WHOLE = 3, 0.05
+"""Disks, and how near each is to a whole number: one in ten is by chance, three in a thousand."""
 
 
 def own_load(view: View, state: State) -> str:

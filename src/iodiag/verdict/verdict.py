@@ -46,6 +46,7 @@ from iodiag.verdict.nobody_waits import nobody_waits
 from iodiag.verdict.possible_reason import (
     WAIT_NOT_SHOWN,
     carrier_clause,
+    kept_clause,
     likely,
     own_load,
     turns_clause,
@@ -273,14 +274,20 @@ def _after_colon(words: str, finding: Finding) -> str:
 
 
 def _lowest_first(suspects: Suspects) -> Iterator[tuple[View, DeviceSeries]]:
-    """Devices that hold requests back, those before others that stand on them or on nothing that is known."""
+    """Devices that hold requests back, those before others that stand on them or on nothing that is known.
+
+    Of those like the first one that stands for all which held most.
+    """
     views = dict.fromkeys(view for view, _ in suspects)
     low = {view: lowest(view, [series.name for other, series in suspects if other is view]) for view in views}
     ranks = [
         (s.name not in low[view], s.is_stacked and not (s.device and s.device.members))
         for view, s in suspects
     ]
-    yield from (suspects[place] for place in sorted(range(len(suspects)), key=lambda place: ranks[place]))
+    found = [suspects[place] for place in sorted(range(len(suspects)), key=lambda place: ranks[place])]
+    like = [one for one in found if one[0] is found[0][0] and are_alike(found[0][1], one[1])]
+    held = [waited(busiest(series)) for _, series in like]
+    yield from sorted(found, key=lambda one: one not in like or held[like.index(one)] < max(held))
 
 
 def _is_warning(finding: Finding) -> bool:
@@ -393,7 +400,7 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
     """What a device that is waited for may be slow by, as a clause, and the commands that tell."""
     why = carrier_clause(view, series, state) or likely(view, series, state)
     why = why or volume_clause(view, series, state) or turns_clause(series, state)
-    why = why or "; the capture does not show why"
+    why = (why or "; the capture does not show why") + kept_clause(view, series)
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
         asks = (

@@ -205,8 +205,8 @@ def _of_one_task(view: View, share: float) -> str:
     is_idle = share >= SOME_PCT and share + idle >= MOSTLY_IDLE_PCT
     if view.cpus or not is_idle or waiting is None or not waiting.in_flight >= 1:
         return ""
-    text = "iowait is {share:.1f} %, as of one task that always waits if the host has {cpus:.0f} CPUs"
-    return say(text, {"share": share, "cpus": 100 / share})
+    text = "iowait is {share:.4g} %, which may be a task that always waits, as nothing states how many CPUs "
+    return say(text + "there are", {"share": share})
 
 
 ONE_TASK, SOME_PCT, MOSTLY_IDLE_PCT = 0.8, 5.0, 90.0

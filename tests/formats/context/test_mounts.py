@@ -82,3 +82,11 @@ def test_rows_of_df_whose_totals_are_nonsense_do_not_end_it():
 def test_df_of_what_lies_on_no_device_is_passed_over():
     (block,) = blocks_of(FORMAT, "".join(INODES.splitlines(keepends=True)[:3]))
     assert (block.used, block.facts, block.devices) == (3, (), ())
+
+
+def test_rows_of_df_whose_header_was_cut_off_are_read_where_they_count_space():
+    text = "/dev/vda1  40G  32G  5.5G  86% /\ntmpfs  3.9G  0  3.9G  0% /run\n/dev/vdb  2T  1T  1T  50% /srv\n"
+    (block,) = blocks_of(FORMAT, text)
+    assert block.used == 3
+    assert [fact.values["used_pct"] for fact in block.facts] == [86, 50]
+    assert blocks_of(FORMAT, "/dev/vda1  2.5M  300K  2.2M  12% /\n") == []

@@ -17,6 +17,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ways_of_both
 from iodiag.analysis.states.service_times import (
     FASTER_THAN_SEEKS,
     SERVICE,
@@ -55,7 +56,11 @@ _LASTING, _FEW_SAMPLES = 0.5, 5
 
 @dataclass(frozen=True)
 class SlowSibling:
-    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then."""
+    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
+
+    Latencies and their ratio are of all requests, or of those in `way`: a mean over other shares of reads and
+    writes is no measure of another disk.
+    """
 
     slow: DeviceSeries
     fast: tuple[DeviceSeries, ...] = field(repr=False)
@@ -63,14 +68,21 @@ class SlowSibling:
     fast_rows: tuple[Table, ...] = field(repr=False)
 
     @cached_property
+    def way(self) -> str:
+        """`read` or `write`: what waits most at the slow one, where the two are APART; else empty."""
+        apart, means = ways_of_both(self.rows, stacked(self.fast_rows))
+        rates = {way: weighted.mean(self.rows, f"{way}s_per_s") for way in DIRECTIONS}
+        return max(rates, key=lambda way: rates[way] * means[f"{way}_one"]) if apart else ""
+
+    @cached_property
     def latency_ms(self) -> float:
         """The mean latency of its requests."""
-        return mean_ms(self.rows)
+        return mean_ms(self.rows, self.way)
 
     @cached_property
     def fast_ms(self) -> float:
-        """The mean latency of all requests of the fast disks."""
-        return mean_ms(stacked(self.fast_rows))
+        """The mean latency of the fast disks' requests."""
+        return mean_ms(stacked(self.fast_rows), self.way)
 
     @property
     def ratio(self) -> float:
@@ -83,8 +95,9 @@ class SlowSibling:
 
         Of means of few requests of one kind the logarithm of their ratio errs by √(1/n + 1/m).
         """
+        rate = f"{self.way or 'io'}s_per_s"
         own, *others = (
-            max(float(np.nansum(events_per_sample(part))), 1.0) for part in (self.rows, *self.fast_rows)
+            max(float(np.nansum(events_per_sample(part, rate))), 1.0) for part in (self.rows, *self.fast_rows)
         )
         return self.ratio * math.exp(-_SIGMAS * math.sqrt(1 / own + 1 / sum(others)))
 
@@ -255,7 +268,9 @@ def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_sl
     return SlowSibling(disk.series, tuple(other.series for other, _ in fast), rows, tuple(fast_rows))
 
 
-def mean_ms(rows: Table) -> float:
-    """The mean latency of all requests of some samples, of one disk or of several, in ms."""
+def mean_ms(rows: Table, way: str = "") -> float:
+    """The mean latency of the requests of some samples, of one disk or of several, in ms; NaN without any."""
+    if way:
+        return weighted.mean(rows, f"{way}_await_ms")
     data, weights = rows.floats("latency_ms"), rows.floats("ios_per_s") * weighted.lengths(rows)
     return float((data * weights).sum() / weights.sum())

@@ -71,8 +71,13 @@ def _totals(view: View, leaves: Sequence[DeviceSeries]) -> Iterator[HostTable]:
         return
     keys = _whole([report_keys(first_row_per_report(series)) for series in leaves])
     extents = {}
+    whole = _summed(leaves, "ios_per_s", keys)
     for column in _SUMS:
-        if (extent := quantiles.extent(_summed(leaves, column, keys))) is not None:
+        data = _summed(leaves, column, keys)
+        is_part = column in ("reads_per_s", "writes_per_s")
+        if is_part and weighted.may_exceed(data, whole):
+            continue
+        if (extent := quantiles.extent(data)) is not None:
             extents[column] = extent
     if extents:
         names = tuple(series.name for series in leaves)

@@ -118,13 +118,19 @@ class Level:
 
     @cached_property
     def whole(self) -> DirectionLoad:
-        """All its requests together; rate and size are those of the direction that has nearly all of them."""
-        rate, size = self.rate, self.size_kb
-        if self.direction != "mixed requests":
-            own = self._way(self.direction)
-            if own.rate > 0 and own.size_kb > 0:
+        """All its requests together; rate and size are those of the direction that has nearly all of them.
+
+        One that has nearly all that is in flight in few requests, or the reverse, does not have their mean.
+        """
+        direction, rate, size = self.direction, self.rate, self.size_kb
+        if direction != "mixed requests":
+            own, other = (self._way(way) for way in sorted(WAYS, key=lambda way: way != direction))
+            pairs = (own.rate, rate), (own.depth, own.depth + other.depth)
+            if any(part < ONE_WAY * whole for part, whole in pairs):  # of unknown numbers none is below
+                direction = "mixed requests"
+            elif own.rate > 0 and own.size_kb > 0:
                 rate, size = own.rate, own.size_kb
-        return DirectionLoad(self.direction, rate, size, self.depth, self.latency_ms)
+        return DirectionLoad(direction, rate, size, self.depth, self.latency_ms)
 
     @cached_property
     def direction_load(self) -> DirectionLoad:

@@ -99,6 +99,11 @@ def extent(rows: Table, column: str) -> dict[str, float] | None:
     return quantiles.extent(without_idle(rows, column))
 
 
+def may_exceed(part: Floats, whole: Floats) -> bool:
+    """Whether a part that is not known may be larger than all known ones: its whole is."""
+    return bool((whole[np.isnan(part)] > np.nanmax(part, initial=0.0)).any())
+
+
 def without_idle(rows: Table, column: str) -> Floats:
     """A column of the disk table, NaN for the 0 that is printed as the mean of no request."""
     values = rows.floats(column)

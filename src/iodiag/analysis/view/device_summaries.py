@@ -69,9 +69,17 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
         level=device.level if device else None,
         members=device.members if device else (),
         samples=len(samples),
-        summary={name: found for name in names if (found := weighted.extent(samples, name)) is not None},
+        summary={name: found for name in names if (found := _extent(samples, name)) is not None},
         provenance=dict(device.provenance) if device else {},
     )
+
+
+def _extent(samples: Table, name: str) -> dict[str, float] | None:
+    """Median, p95 and maximum of a column; None where none is known, or only of the lesser samples."""
+    is_part = name in ("reads_per_s", "writes_per_s")
+    if is_part and weighted.may_exceed(samples.floats(name), samples.floats("ios_per_s")):
+        return None
+    return weighted.extent(samples, name)
 
 
 def series_for(view: View, devices: Iterable[str], lead: Finding | None = None) -> tuple[Series, ...]:

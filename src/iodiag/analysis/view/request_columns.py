@@ -275,7 +275,7 @@ def _unrounded(moved: Floats, rate: Floats, size: Floats, parts: int) -> Floats:
     exact = rate * size
     off = np.abs(exact - moved)
     steps = np.nan_to_num(moved) / _HUNDREDTH_MB
-    is_rounded = (moved <= LITTLE_KB_PER_S) & (np.abs(steps - np.rint(steps)) < _SAME_SIZE)
+    is_rounded = np.abs(steps - np.rint(steps)) < _SAME_SIZE
     # digits of the rate and the size hide as much, too
     hidden = HALF_DIGIT * (rate + size)
     is_rounded &= (off > hidden) & (off <= parts * _HUNDREDTH_MB / 2 + hidden)

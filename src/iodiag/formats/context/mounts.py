@@ -46,6 +46,8 @@ _DF_HEAD = (
     r"^\s*Filesystem\s+(?:Type\s+)?(?:(?:\d{1,4}[KMGB]?-blocks|Size)\s+Used|(?P<inodes>Inodes)\s+IUsed)"
     r"\s+.*Mounted on\s*$"
 )
+_DF_ROW = r"^\s*/dev/\S+\s+(?:[a-z]\w{1,15}\s+)?[\d.]+[GTP]i?(?:\s+[\d.]+[KMGTP]?i?){2}\s+\d{1,3}%\s+/"
+"""A row whose header was cut off: what is counted in G is space, where smaller numbers may be of inodes."""
 _FIND_HEAD = r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$"
 _NETWORK = r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$"
 
@@ -54,14 +56,15 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
     head = re.match(_DF_HEAD, first)
     has_header = bool(head or re.match(_FIND_HEAD, first))
-    patterns = (_DF,) if head else _LINES
+    is_df = bool(head or re.match(_DF_ROW, first))
+    patterns = (_DF,) if is_df else _LINES
     found: list[tuple[re.Match[str], Line]] = []
     used = int(has_header)
     for line in lines[used:MAX_BLOCK_LINES]:
         match = next((m for pattern in patterns if (m := re.match(pattern, line.text))), None)
         if match:
             found.append((match, line))
-        elif not (head and re.match(_DF_OTHER, line.text)):
+        elif not (is_df and re.match(_DF_OTHER, line.text)):
             break
         used += 1
     if not found and not (head and used > 1):
@@ -70,7 +73,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or re.match(_NETWORK, m["type"] or "")]
     used_as = "inodes_used_pct" if head and head["inodes"] else "used_pct"
     facts = tuple(_fact(match, source, line, used_as) for match, line in is_kept)
-    return ContextBlock(used, devices, facts, layout="df" if patterns == (_DF,) else "mounts")
+    return ContextBlock(used, devices, facts, layout="df" if is_df else "mounts")
 
 
 def _is_block_device(match: re.Match[str]) -> bool:
@@ -119,6 +122,7 @@ FORMAT = ContextFormat(
         r"^\s*\S+ /\S* [a-z][\w.]+ r[wo]\b\S* \d \d\s*$|^\s*\S+ on /.{0,400} type [a-z][\w.]+ \(r[wo]\b"
         r"|^\s*\d+ \d+ \d+:\d+ /\S* /\S* (?:rw|ro)\b|^\s*/\S*\s+/dev/\S+\s+[a-z]\w+\s+r[wo]\b\S*\s*$"
         r"|^\s*Filesystem\s.*\sMounted on\s*$|^\s*TARGET\s+SOURCE\s+FSTYPE"
+        rf"|{_DF_ROW}"
     ),
     read=_read,
     releases="util-linux and coreutils of any release",

@@ -1,4 +1,4 @@
-"""Text of sar and mpstat: every section that raw_columns/sar.py names, from sysstat 4 to 12.7, and those it does not know.
+"""Text of sar and mpstat: the sections of raw_columns/sar.py, from sysstat 4 to 12.7, and unknown ones.
 
 What changes its shape: -p and --pretty (the name comes last), -h and --human (suffixes), the locale (12-hour
 clocks, a zone behind the clock, decimal commas, the word for Average:), live or from a file. A section is

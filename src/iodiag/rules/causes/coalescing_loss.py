@@ -83,7 +83,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         for before, after in lost:
             yield _finding(series, before, after)
         if not lost:
-            yield _clear(series, limits)
+            yield _merging_of(series, limits)
 
 
 def _is_lost(before: Merging, after: Merging, limits: Limits) -> bool:
@@ -101,14 +101,14 @@ def _within(first: float, second: float, per_cent: float) -> bool:
     return bool(max(first, second) <= (1 + per_cent / 100) * min(first, second))
 
 
-def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
+def _merging_of(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
     both = [_merging(series.samples, direction) for direction in DIRECTIONS]
     most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
         return RULE.not_applicable(reason, series.name, missing=("disk.write_merges_per_s",))
-    shares = (*(_most_pct(series.samples, direction) for direction in DIRECTIONS), 100 * most.share)
+    shares = [*(share for way in DIRECTIONS for share in _shares_pct(series.samples, way)), 100 * most.share]
     if not max(shares) >= HARDLY_PCT:
         return RULE.clear("hardly anything merges, and nothing changed", series.name)
     values: Values = {
@@ -117,18 +117,24 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
         "requests": most.requests,
         "direction": most.direction,
     }
-    values["highest"] = max(_most_pct(series.samples, most.direction), 100 * most.share)
+    each = _shares_pct(series.samples, most.direction)
+    values |= {"highest": max([*each, 100 * most.share]), "lowest": min([*each, 100 * most.share])}
     reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s"
-    reason += ", up to {highest:.1f} % in a sample" * (len(series.samples) > 1) + ": nothing was lost"
-    return RULE.clear(say(reason, values), series.name)
+    reason += ", up to {highest:.1f} % in a sample" * (len(series.samples) > 1)
+    if _parts(series, most.direction) is not None:
+        return RULE.clear(say(reason + ": no lasting loss at the same work", values), series.name)
+    if float(values["highest"]) - float(values["lowest"]) < limits.least_drop:
+        return RULE.clear(say(reason + ": no sample loses that", values), series.name)
+    reason += " and {lowest:.1f} % in another: too few samples to tell a loss from other work"
+    return RULE.undetermined(say(reason, values), series.name)
 
 
-def _most_pct(samples: Table, direction: str) -> float:
-    """The largest share of merges, in %, in a sample with more than a few requests of the direction."""
+def _shares_pct(samples: Table, direction: str) -> list[float]:
+    """The share of merges, in %, of each sample with more than a few requests of the direction."""
     merges = np.nan_to_num(samples.floats(f"{direction}_merges_per_s"))
     arriving = merges + np.nan_to_num(samples.floats(f"{direction}s_per_s"))
     is_many = arriving >= LEAST_ARRIVING
-    return float(np.max(100 * merges[is_many] / arriving[is_many], initial=0.0))
+    return [float(share) for share in 100 * merges[is_many] / arriving[is_many]]
 
 
 def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:

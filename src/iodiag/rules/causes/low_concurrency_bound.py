@@ -117,7 +117,8 @@ def _is_lockstep(parts: Sequence[Table]) -> bool:
 
 def _of_set(names: Sequence[str], parts: Sequence[Table], level: Level) -> Finding:
     """What disks did as one set in the samples of a level, a part each: others may be of other loads."""
-    column = "ios_per_s" if level.direction == "mixed requests" else f"{level.direction}_per_s"
+    said = level.direction_load
+    column = "ios_per_s" if said.direction == "mixed requests" else f"{said.direction}_per_s"
     rates = [weighted.mean(rows, column) for rows in parts]
     values: Values = {
         "count": len(names),
@@ -125,8 +126,8 @@ def _of_set(names: Sequence[str], parts: Sequence[Table], level: Level) -> Findi
         "low": min(rates),
         "high": max(rates),
         "apart": 100 * (max(rates) / min(rates) - 1),
-        "direction": level.direction,
-        "size": level.direction_load.size_kb,
+        "direction": said.direction,
+        "size": said.size_kb,
         "depth": max(weighted.mean(rows, "depth") for rows in parts),
         "util": max(weighted.mean(rows, "util_pct") for rows in parts),
     }
@@ -322,7 +323,7 @@ def _finding(
     process = asker(view, level.rows, level.direction[:-1])
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    _, rate, size_kb, _, latency_ms = level.direction_load
+    direction, rate, size_kb, _, latency_ms = level.direction_load
     values: Values = {
         "device": series.name,
         "rate": rate,
@@ -330,7 +331,7 @@ def _finding(
         "depth": level.depth,
         "util": 100 * level.util,
         "size": size_kb,
-        "direction": level.direction,
+        "direction": direction,
         # a little more than one in flight moved a little more than one after the other can
         "ceiling": max(1000 / latency_ms, rate),
         "at_once": level.busy_depth,

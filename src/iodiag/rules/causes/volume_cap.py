@@ -324,10 +324,8 @@ def _finding(
         "low": low,
         "high": high,
         "depth": level.busy_depth,
-        "size": level.direction_load.size_kb,
-        "latency": level.direction_load.latency_ms,
     }
-    values |= top.extent
+    values |= _each(level) | top.extent
     by = _limiter(series, top)
     values["plural"] = "" if len(series.samples) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
@@ -344,7 +342,7 @@ def _finding(
         + "".join(f"; {item.text}" for item in own[:1])
         + ".",
         evidence=(
-            cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
+            cite(top.rows, text + " ({size:.1f} kB per {one})", values, worst="queue_depth"),
             *split,
             *witnesses,
             *own,
@@ -353,6 +351,15 @@ def _finding(
         confirm=(*(_SHOW_SPLIT if split else ()), *(_SHOW_LINK if "link" in by else ()), *RULE.confirm),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
+
+
+def _each(level: Level) -> Values:
+    """Size and latency of the requests that wait, and whose they are: the rate of all is told beside."""
+    said = level.direction_load
+    values: Values = {"size": said.size_kb, "latency": said.latency_ms, "one": "request", "each": "each"}
+    if said.rate < level.rate and not math.isclose(said.rate, level.rate):
+        values |= {"one": (one := said.direction[:-1]), "each": f"for each {one}"}
+    return values
 
 
 def _severity(series: DeviceSeries, top: Plateau, sure: Confidence, limits: Limits) -> Severity:
@@ -375,8 +382,8 @@ def _held(top: Plateau, limits: Limits, ranged: float) -> str:
     """At which rate, and under which queue, as the end of a template; `ranged` is how far the queue did."""
     if len(top.rows) >= limits.few and ranged >= limits.asked:
         text = ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), "
-        return text + "{latency} ms each"
-    return ": {rate} {unit} with {depth} in flight, {latency} ms each (seen in {count}{of} sample{plural})"
+        return text + "{latency} ms {each}"
+    return ": {rate} {unit} with {depth} in flight, {latency} ms {each} (seen in {count}{of} sample{plural})"
 
 
 _SPLIT = "; {upper} asks for {asked:.0f} kB at a time, and each is split into {pieces:.0f} of {size:.1f} kB"

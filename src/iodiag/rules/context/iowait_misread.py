@@ -60,7 +60,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
         yield RULE.undetermined(reason)
     else:
-        yield RULE.clear("iowait and the devices tell the same story")
+        busy = next(_busy_without_iowait(view, limits), "")
+        yield RULE.undetermined(busy) if busy else RULE.clear("iowait and the devices tell the same story")
+
+
+def _busy_without_iowait(view: View, limits: Limits) -> Iterator[str]:
+    """That a device is busy and has a queue while iowait is low, which is no sign that nobody waits."""
+    judged = _defaults(THRESHOLDS)
+    for series in view.devices:
+        rows = series.samples[series.samples.floats("util") >= judged.full_util / 100]
+        cpu = cpu_shares(view.cpu_at(rows)) if len(rows) else None
+        depth = weighted.mean(rows, "depth") if len(rows) else 0.0
+        if cpu is not None and cpu.iowait <= limits.low and depth > limits.one_at_a_time:
+            values: Values = {"device": series.name, "iowait": cpu.iowait, "depth": depth}
+            text = "iowait is {iowait:.1f} % while {device} is busy with {depth} requests in flight: whether "
+            yield say(text + "tasks wait for them it does not tell", values)
 
 
 def _finding(side: Side, limits: Limits) -> Finding:

@@ -72,17 +72,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 yield _bounded(mix)
         elif is_mixed and mix.is_misleading and _differs(mix, limits):
             found.append(mix)
-        elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits):
+        elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits) or _is_carried(mix, limits):
             reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
             yield RULE.undetermined(reason, series.name)
         elif is_mixed:
             reason = f"neither direction takes {limits.latency_apart:g} times as long as the other"
             yield RULE.clear(reason, series.name)
         else:
-            least = 100 - limits.minority
-            reason = (
-                f"at least {least:.0f} % of its requests under load are of one direction: the mean is theirs"
-            )
+            least = f"{100 - limits.minority:.0f} %"
+            reason = f"at least {least} of its requests under load are of one direction: the mean is theirs"
             yield RULE.clear(reason, series.name)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
@@ -107,6 +105,13 @@ def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
     reads, writes = (series.loaded.floats(f"{name}_await_ms") for name in ("read", "write"))
     low, high = np.fmin(reads, writes), np.fmax(reads, writes)
     return bool(((low > 0) & (high >= SLOW_MS) & (high >= limits.latency_apart * low)).any())
+
+
+def _is_carried(mix: _Mix, limits: Limits) -> bool:
+    """Whether the few requests of one direction, far slower, make a good part of what all wait."""
+    few, ms = min((mix.reads, mix.read_ms), (mix.writes, mix.write_ms))
+    many = mix.reads * mix.read_ms + mix.writes * mix.write_ms
+    return mix.apart >= limits.latency_apart and few * ms > limits.minority / 100 * many
 
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:

@@ -83,7 +83,10 @@ def of_samples(
     level = level_of(prepared)
     growth = elasticity(load.lower, level) if load.lower else math.nan
     limits = limits.only(THRESHOLDS)
-    told = _with_verdict(view, series, load._replace(level=level, elasticity=growth, slowest=None), limits)
+    # nothing of the verdict on the load itself may stand for all of them
+    anew = load._replace(level=level, elasticity=growth, basis="none", inflation=math.nan, headroom=())
+    anew = anew._replace(verdict="indeterminate", reason="", slowest=None)
+    told = _with_verdict(view, series, anew, limits)
     is_like = told.basis == load.basis and told.said.direction == load.said.direction
     return told if is_like and told.verdict == "saturated" else None
 

@@ -32,14 +32,15 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
     fast, fast_rows = [series.name for series in first.fast], stacked(first.fast_rows)
-    each = [mean_ms(rows) for rows in first.fast_rows]
-    ends: Values = {"quickest": min(each), "next": max(each)}
+    way, rate = first.way, f"{first.way or 'io'}s_per_s"
+    kb = f"{way}_kb_per_s" if way else "kb_per_s"
+    each = [mean_ms(rows, way) for rows in first.fast_rows]
+    ends: Values = {"quickest": float(np.nanmin(each)), "next": float(np.nanmax(each))}
     is_apart = float(ends["next"]) > PEERS_APART * float(ends["quickest"])
     of, shown = len(first.slow.samples), len(first.rows)
     return {
-        "also": f" ({', '.join(f'{one.slow.name} {duration(one.latency_ms)}' for one in group[1:])})"
-        if len(group) > 1
-        else "",
+        "also": f" ({', '.join(_beside(one, way) for one in group[1:])})" if len(group) > 1 else "",
+        "one": way or "request",
         "device": first.slow.name,
         "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
         "latency": first.latency_ms,
@@ -47,14 +48,14 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
         "apart": say(" ({quickest:ms} to {next:ms})", ends) if is_apart else "",
         "took": duration(first.latency_ms),
         "took_fast": duration(first.fast_ms),
-        "rate": weighted.mean(first.rows, "ios_per_s"),
-        "rate_fast": weighted.mean(fast_rows, "ios_per_s"),
+        "rate": weighted.mean(first.rows, rate),
+        "rate_fast": weighted.mean(fast_rows, rate),
         "ratio": first.ratio,
         "least": first.least_ratio,
         "depth": weighted.mean(first.rows, "depth"),
         "counted": weighted.mean(first.rows, "queue_depth"),
-        "size": weighted.ratio(first.rows, "kb_per_s", "ios_per_s"),
-        "size_fast": weighted.ratio(fast_rows, "kb_per_s", "ios_per_s"),
+        "size": weighted.ratio(first.rows, kb, rate),
+        "size_fast": weighted.ratio(fast_rows, kb, rate),
         "seconds": first.latency_ms / 1000,
         "shown": float(shown),
         "of": float(of),
@@ -64,9 +65,15 @@ def template_values(group: Sequence[SlowSibling]) -> Values:
     }
 
 
+def _beside(one: SlowSibling, way: str) -> str:
+    """Another slow one and what its requests take in this direction, if it has any."""
+    latency = mean_ms(one.rows, way)
+    return f"{one.slow.name} {duration(latency)}" if latency > 0 else one.slow.name
+
+
 SUMMARY = (
-    "{device} takes {took} per request{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
-    "and {rate_fast} requests/s): {ratio:.0f} times as long, in {often}{as_well}."
+    "{device} takes {took} per {one}{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
+    "and {rate_fast} {one}s/s): {ratio:.0f} times as long, in {often}{as_well}."
 )
 
 
@@ -92,10 +99,11 @@ def _slow_as_well(found: SlowSibling) -> str:
 def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]:
     """What the slow disks and their siblings did in the same samples."""
     first = group[0]
-    text = "{device}: {rate} requests/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
+    text = "{device}: {rate} {one}s/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
+    text += " in all" * bool(first.way)
     text += BY_LITTLE * (float(values["counted"]) < float(values["depth"]))
     yield cite(first.rows, text, values, worst="latency_ms")
-    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms{apart}, in the "
+    text = "{fast}: {rate_fast} {one}s/s of {size_fast:.1f} kB took {latency_fast} ms{apart}, in the "
     text += "same samples"
     yield cite(stacked(first.fast_rows), text, values)
     apart, of_ways = ways_of_both(first.rows, stacked(first.fast_rows))
@@ -104,8 +112,8 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     text = "by the requests counted the ratio is at least {least:.1f}, give or take two standard errors"
     yield cite(first.rows, text, values, weighs="context")
     for other in group[1:]:
-        told: Values = {"device": other.slow.name, "latency": other.latency_ms}
-        told["ratio"] = other.latency_ms / first.fast_ms
+        told: Values = {"device": other.slow.name, "latency": mean_ms(other.rows, first.way)}
+        told["ratio"] = float(told["latency"]) / first.fast_ms
         yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
     text = "nothing states that they belong together; only their rates are alike"
     yield cite(first.rows, text, weighs="against")

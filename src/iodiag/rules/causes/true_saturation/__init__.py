@@ -299,10 +299,11 @@ def _told(
     if len(lead.level.rows) < int(values["count"]):
         seen = "in {shown} of its {count} saturated samples"
         seen += " ({samples} in all)" * (len(series.samples) > int(values["count"]))
-    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen) + both_ways(lead)
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen)
     if is_far_slower(lead, values):
         is_all = len(lead.level.rows) == len(rows) and float(values["quickest"]) > 0
         summary += ", {quickest:ms} to {slowest:ms}" if is_all else "; {slowest:ms} in the slowest of these"
+    summary += both_ways(lead)
     summary += "".join(f"; {item.text}" for item in starved(rows, lead))
     if lead.level.rows.has("doubtful_util_pct"):
         summary = summary.replace("{util:.0f} % busy", f"{{util:.0f}} % busy{AT_LEAST}")
@@ -379,8 +380,7 @@ _SUMMARY = {
     "beside": "{device} is saturated: {direction} of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "{inflation:.1f} times as long as on {beside} with {unloaded_depth}; it is {util:.0f} % busy",
     "either": "{device} is full, or slow: {direction} of {size:.0f} kB take {latency:ms} with {depth} in "
-    "flight, long for every class of device, whether it serves them in turn or at once; it is {util:.0f} % "
-    "busy",
+    "flight, twice and more what one alone takes on a disk of any class; it is {util:.0f} % busy",
     "reads": "{device} is nearly full: its reads of {size:.0f} kB take {latency:ms} with {depth} in flight, "
     "behind writes that a cache takes; it is {util:.0f} % busy",
     "speed": "{device} is saturated: it moves {mb:.0f} MB/s with {depth} in flight, {latency:ms} each; it is "
