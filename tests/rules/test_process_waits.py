@@ -214,7 +214,9 @@ def test_the_thread_that_frees_memory_shows_that_memory_is_short(report_of, shar
     finding = only(report)
     assert (finding is not None) == is_told
     if finding:
-        assert finding.summary.startswith(f"kswapd0 waits for I/O {share:.0f} % of its time: the kernel frees")
+        assert finding.summary.startswith(
+            f"kswapd0 waits for I/O {share:.0f} % of its time: the kernel frees"
+        )
         assert finding.severity == "notice"
         assert finding.confirm[0] == "vmstat 1"
     beside = only(report_of(iotop("rsync -a /srv", 97.0) + rows_of("[kswapd0]", share, read="0.00 B/s")))

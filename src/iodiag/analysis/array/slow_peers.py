@@ -212,6 +212,12 @@ def is_in_line(latency: Floats, rate: Floats, busy: Floats) -> Mask:
         return np.asarray(latency <= _CHANCE * 1000 * busy / rate / np.fmax(1 - busy, 0.0))
 
 
+def is_full_alone(rows: Table, others: Sequence[Table]) -> bool:
+    """Whether a disk is never idle in `rows`, and each of the others is for nine tenths of the time."""
+    is_full = len(rows) > 0 and bool((rows.floats("util") >= _FULL).all())
+    return is_full and all(weighted.mean(part, "util") <= _CALM for part in others)
+
+
 def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:
     """Where both are mostly written, alike in rate and size, and it alone is slow without more reads."""
     alike = np.fmax(disk.writes, other.writes) <= _EQUAL_RATE * np.fmin(disk.writes, other.writes)
