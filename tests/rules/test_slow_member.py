@@ -151,7 +151,7 @@ def sibling(wait, rate=3.4, size=32.0, way="r", **more):
 def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(report_of, samples):
     sample = {"sda": sibling(3900), "sdb": sibling(6.3, 3.8)}
     (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
-    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "medium", ("sda",))
+    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "high", ("sda",))
     assert "3.9 s per request against 6.3 ms on sdb" in finding.summary
     assert finding.confirm[0] == "smartctl -x /dev/sda"
 

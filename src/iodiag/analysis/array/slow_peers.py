@@ -55,7 +55,10 @@ _LASTING, _FEW_SAMPLES = 0.5, 5
 
 @dataclass(frozen=True)
 class SlowSibling:
-    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then."""
+    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
+
+    Its samples have a column `sane` more: how many ms a healthy device takes at most for as many in flight.
+    """
 
     slow: DeviceSeries
     fast: tuple[DeviceSeries, ...] = field(repr=False)

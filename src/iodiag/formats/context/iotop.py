@@ -194,9 +194,7 @@ def _of_programs(processes: Sequence[Process], measure: Measure, source: str) ->
     for name, all_of in named.items():
         if len(all_of) < 2:
             continue
-        read, wrote = (
-            sum(kb or 0.0 for kb in moved) for moved in zip(*(_kbs(p) for p in all_of), strict=True)
-        )
+        read, wrote = (sum(getattr(p, f"{way}_kb") or 0.0 for p in all_of) for way in ("read", "write"))
         waiting = sum(process.extra["io_pct"] for process in all_of) / 100
         values: Values = {"process": name, "threads": len(all_of), "waiting": round(waiting, 2)}
         values |= {measure.column("read"): round(read, 2), measure.column("write"): round(wrote, 2)}
@@ -207,10 +205,6 @@ def _of_programs(processes: Sequence[Process], measure: Measure, source: str) ->
         text += f"and {waiting:.1f} of them waited for I/O at a time ({measure.basis})"
         lines = sorted({line for p in all_of for line in (p.first, p.last)}, key=lambda line: line.number)
         yield fact("iotop-program", text, values, source, lines)
-
-
-def _kbs(process: Process) -> tuple[float | None, float | None]:
-    return process.read_kb, process.write_kb
 
 
 def _of_all(listing: _Listing, measure: Measure, source: str) -> Fact:

@@ -265,7 +265,9 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     slow, ratio = first.found.slow_series, float(np.median(first.found.ratios))
     if severity == "warning" and ratio >= limits.sibling_ratio:
         others = np.delete(np.arange(len(first.found.rows)), first.found.slow)
-        is_held = _holds_its_set(view, first.found.window, [first.found.rows[at] for at in others])
+        # with the others idle for nine tenths of the time it gets a tenth at most of what they can give
+        is_held = is_full_alone(first.found.window, [first.found.rows[at] for at in others])
+        is_held &= not does_nobody_wait(view, first.found.window)
         severity = "critical" if is_held or _is_dead(view, slow, first.found.window) else severity
     return RULE.finding(
         severity=severity,
@@ -287,23 +289,16 @@ def _is_dead(view: View, slow: DeviceSeries, rows: Table) -> bool:
     return hardly_answers(view, slow, rows, rows.floats("latency_ms") >= SECONDS_MS)
 
 
-def _holds_its_set(view: View, rows: Table, others: Sequence[Table]) -> bool:
-    """Whether a set stands still for one that is never idle, as far as anybody waits for it.
-
-    The others are idle for nine tenths of the time meanwhile: it gets a tenth at most of what they can give.
-    """
-    return is_full_alone(rows, others) and not does_nobody_wait(view, rows)
-
-
 def _sick(view: View, group: Sequence[SlowSibling], limits: Limits) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     first, values = group[0], slower_than_similar.template_values(group)
     # with as many bytes as each of several others it is one of a set, and waited for, whatever its kind
     is_of_set = len(group) == 1 and slower_than_similar.is_of_set(first)
-    is_certain = is_of_set and is_full_alone(first.rows, first.fast_rows)
-    is_certain &= first.least_ratio >= FAR * limits.sibling_ratio
-    is_held = is_certain and 2 * len(first.rows) >= len(first.slow.samples)
-    is_held &= _holds_its_set(view, first.rows, first.fast_rows)
+    is_of_set &= is_full_alone(first.rows, first.fast_rows)
+    is_insane = bool((first.rows.floats("latency_ms") >= first.rows.floats("sane")).all())
+    is_certain = (is_of_set or is_insane) and first.least_ratio >= FAR * limits.sibling_ratio
+    is_held = is_certain and is_of_set and 2 * len(first.rows) >= len(first.slow.samples)
+    is_held &= not does_nobody_wait(view, first.rows)
     is_dead = is_held or any(_is_dead(view, one.slow, one.rows) for one in group)
     lasts = [*slower_than_similar.since_boot(view, first)]
     is_once = len(first.slow.samples) == 1 and not is_dead and not lasts
