@@ -204,7 +204,9 @@ def test_who_waits_stands_with_the_cause_where_disks_are_shown(report_of):
     disks = iostat([{"sda": load(120, 160.0, size=8)}] * 6)
     text = SUMS.format(asked="0.00 B/s", written="0.00 B/s") + rows_of("ingest", *[70.0] * 8)
     report = report_of(disks, text)
-    assert only(report).explained_by == report.findings[0].rule
+    assert (only(report).severity, only(report).explained_by) == ("info", report.findings[0].rule)
+    frees = report_of(disks, text + rows_of("[kswapd0]", 80.0, read="0.00 B/s"))
+    assert only(frees).severity == "notice"  # disks show nothing of memory
     assert any("8 threads of ingest" in item.text for item in report.findings[0].evidence)
 
 

@@ -38,7 +38,6 @@ from iodiag.analysis.host.process_of_device import (
     waited_pct,
     waited_s,
 )
-from iodiag.analysis.host.who_waits import SEVERAL
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
@@ -60,7 +59,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     ended = [fact for fact in waiting if 0 < MOST * length < longest_wait_s(fact)]
     ended.sort(key=lambda fact: -longest_wait_s(fact))
     rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -waited_pct(fact, length))
-    longest = [fact for fact in _programs(view) if not is_flusher(fact.word("process"))]
+    longest = [fact for fact in _programs(view, limits) if not is_flusher(fact.word("process"))]
     longest += [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
     streams = [fact for fact in longest if _moved(fact)[1] >= limits.stream]
     longest = [fact for fact in longest if fact not in streams][:1]
@@ -79,9 +78,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield RULE.undetermined(f"the longest wait of those listed: {_share(rest[0], length)}{least}")
 
 
-def _programs(view: View) -> list[Fact]:
+def _programs(view: View, limits: Limits) -> list[Fact]:
     """The programs of which several threads wait at a time, the largest crowd first."""
-    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= SEVERAL]
+    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= limits.threads]
     return sorted(facts, key=lambda fact: -fact.number("waiting"))
 
 
@@ -113,7 +112,12 @@ def _finding(
     lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
     return RULE.finding(
-        severity="info" if is_shown else "warning" if _moved(lead)[1] < limits.much else "notice",
+        # disks show nothing of memory
+        severity=("notice" if reclaims else "info")
+        if is_shown
+        else "warning"
+        if _moved(lead)[1] < limits.much
+        else "notice",
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
         summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(
@@ -206,6 +210,7 @@ RULE = Rule(
             10240, "kB/s", "that is what a device is asked for", "judgement: a tenth of a disk"
         ),
         "most": Threshold(90, "%", "of a moment, or of a thread of the kernel", "judgement: nothing else"),
+        "threads": Threshold(2, "threads", "of one program that wait at a time", "judgement: no one stream"),
         "stream": Threshold(102400, "kB/s", "that a disk streams: it allows no more", "a disk of 7200 rpm"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
     },
