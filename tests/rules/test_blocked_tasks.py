@@ -1244,3 +1244,29 @@ def test_a_crowd_that_only_the_load_average_counts_beside_idle_cpus_sleeps(
             "About 40 tasks sleep uninterruptibly: a lock, a driver or NFS may hold them" in report.headline
         )
         assert "No trouble is visible" not in report.headline
+
+
+def sar_u(*iowait):
+    """`sar -u 2` of a host whose CPUs work for 6 % of the time and wait for the shares given."""
+    text = "Linux 6.1.0 (box)  11/20/2026  _x86_64_  (2 CPU)\n\n"
+    text += "10:00:00        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    for n, share in enumerate(iowait, 1):
+        text += f"10:00:{2 * n:02}  all  4.00  0.00  2.00  {share:.2f}  0.00  {94 - share:.2f}\n"
+    return text
+
+
+@pytest.mark.parametrize(
+    ("iowait", "told", "severity"),
+    [
+        ([70.0, 80.0, 90.0, 60.0], "iowait is 75 % in 4 samples beside these (60 to 90 %)", "warning"),
+        ([3.0, 2.0, 4.0, 3.0], "", "notice"),
+        ([30.0], "", "notice"),
+    ],
+    ids=["more samples", "calm ones", "fewer"],
+)
+def test_iowait_of_another_tool_with_more_samples_is_told_and_counts(report_of, iowait, told, severity):
+    vm = vmstat([{"b": 3, "wa": 20, "us": 2, "bi": 900}, {"b": 4, "wa": 24, "us": 2, "bi": 900}])
+    finding = only(report_of(f"$ sar -u 2\n{sar_u(*iowait)}\n$ vmstat 1\n{vm}", rules=[RULE]))
+    assert finding.severity == severity
+    assert ("samples beside these" in finding.summary) == bool(told)
+    assert told in finding.summary

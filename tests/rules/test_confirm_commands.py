@@ -10,7 +10,7 @@ import pytest
 from iodiag.rules.confirm_commands import PLACEHOLDERS
 from iodiag.rules.selection import chosen_rules
 from sample_files import FILES, analyzed
-from writers.captures import iostat
+from writers.captures import iostat, vmstat
 from writers.loads import load
 
 PROGRAMS = re.compile(
@@ -171,6 +171,29 @@ def test_a_kernel_without_bpf_is_traced_without_it(report_of, kernel, traced):
     capture = iostat([{"sda": full}] * 20).replace("Linux 6.1.0", f"Linux {kernel}")
     finding = next(f for f in report_of(capture).findings if f.rule == "true-saturation")
     assert finding.confirm[:2] == ("iostat -xyt 1 30 sda", traced)
+
+
+@pytest.mark.parametrize(("kernel", "limit"), [("3.10.0-327", "blkio.throttle"), ("5.14.0", "io.max")])
+def test_limits_are_those_of_the_kernel_s_control_groups(report_of, kernel, limit):
+    rows = vmstat([{"b": 5, "wa": 60, "us": 2, "bi": 3000}] * 5)
+    banner = f"Linux {kernel} (box) 11/20/2026 _x86_64_ (2 CPU)\n\n"
+    (finding,) = report_of(banner + rows, rules=["blocked-tasks"]).findings
+    assert any(f"{limit} of its control group" in text for text in finding.remedy)
+
+
+@pytest.mark.parametrize("disk", ["sda", "sdb"])
+def test_counters_of_a_disk_that_are_in_the_capture_are_not_asked_for(report_of, disk):
+    listing = (
+        f"# smartctl -a /dev/{disk}\nsmartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n"
+    )
+    listing += "SMART overall-health self-assessment test result: PASSED\n\n"
+    listing += (
+        "ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_FAILED RAW_VALUE\n"
+    )
+    listing += "  5 Reallocated_Sector_Ct   0x0012   100   100   000    Old_age   Always       -       0\n"
+    rows = {"sda": STUCK, "sdb": {"r/s": 9.0, "rkB/s": 90.0, "r_await": 5.0, "aqu-sz": 0.1, "%util": 5.0}}
+    (finding,) = report_of(iostat([rows] * 5), listing, rules=["extreme-latency"]).findings
+    assert ("smartctl -x /dev/sda" in finding.confirm) == (disk == "sdb")
 
 
 def test_a_histogram_ends_by_itself_and_no_database_is_taken_for_granted():

@@ -197,3 +197,58 @@ def test_threads_of_one_program_are_told_together_and_what_fills_the_cache(repor
     headline = report_of(iotop("rsync", 3.0, asked="90.00 M/s", written="30.00 M/s") + second + "\n").headline
     assert f"; {told}" in headline
     assert "meanwhile processes wrote 92,160 kB/s in all and the disks 30,720 kB/s: the rest" in headline
+
+
+def rows_of(program, *shares, read="300.00 K/s"):
+    """Rows of `iotop -b`, a thread of a program for each share of its time that it waits."""
+    return "".join(
+        f"  {4100 + n} be/4 app      {read}    0.00 B/s  0.00 % {share:.2f} % {program}\n"
+        for n, share in enumerate(shares)
+    )
+
+
+def test_threads_that_wait_two_at_a_time_are_told_together(report_of):
+    """None of them waits for nearly all of its time, and only five of them are facts of their own."""
+    text = SUMS.format(asked="0.00 B/s", written="0.00 B/s")
+    report = report_of(text + rows_of("ingest --all", *[40.0] * 7) + rows_of("backup", 70.0))
+    finding = only(report)
+    assert finding.summary == "7 threads of ingest wait for I/O, 2.8 at a time, while they read 2,100 kB/s."
+    assert (finding.severity, report.verdict.state) == ("warning", "open")
+    assert only(report_of(text + rows_of("ingest", *[27.0] * 7))) is None
+
+
+def test_who_waits_stands_with_the_cause_where_disks_are_shown(report_of):
+    """Beside samples of disks it is information: the finding that explains it says who waits."""
+    disks = iostat([{"sda": load(120, 160.0, size=8)}] * 6)
+    text = SUMS.format(asked="0.00 B/s", written="0.00 B/s") + rows_of("ingest", *[70.0] * 8)
+    report = report_of(disks, text)
+    assert (only(report).severity, only(report).explained_by) == ("info", report.findings[0].rule)
+    frees = report_of(disks, text + rows_of("[kswapd0]", 80.0, read="0.00 B/s"))
+    assert only(frees).severity == "notice"  # disks show nothing of memory
+    assert any("8 threads of ingest" in item.text for item in report.findings[0].evidence)
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(88.0, True), (53.0, True), (20.0, False)])
+def test_the_thread_that_frees_memory_shows_that_memory_is_short(report_of, share, is_told):
+    report = report_of(iotop("[kswapd0]", share, read="0.00 B/s", write="0.00 B/s"))
+    finding = only(report)
+    assert (finding is not None) == is_told
+    if finding:
+        assert finding.summary.startswith(
+            f"kswapd0 waits for I/O {share:.0f} % of its time: the kernel frees"
+        )
+        assert finding.severity == "notice"
+        assert finding.confirm[0] == "vmstat 1"
+    beside = only(report_of(iotop("rsync -a /srv", 97.0) + rows_of("[kswapd0]", share, read="0.00 B/s")))
+    assert ("kswapd0" in beside.summary) == is_told
+    assert any("free -m" in remedy for remedy in beside.remedy) == is_told
+
+
+def test_a_device_that_is_slow_for_no_cause_is_told_with_the_thread_that_frees_memory(report_of):
+    mixed = {"r/s": 180.0, "w/s": 1600.0, "rkB/s": 1240.0, "wkB/s": 12900.0, "r_await": 14.5}
+    disks = iostat([{"sda": mixed | {"w_await": 0.2, "aqu-sz": 2.9, "%util": 99.8}}] * 3)
+    assert "kswapd" not in report_of(disks).headline
+    report = report_of(disks, iotop("[kswapd0]", 88.0, read="0.00 B/s", write="0.00 B/s"))
+    assert report.verdict.state == "open"
+    assert "kswapd0 waits for I/O 88 % of its time: the kernel frees memory" in report.headline
+    assert "`free -m`" in report.headline

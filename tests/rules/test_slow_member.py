@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -151,7 +152,7 @@ def sibling(wait, rate=3.4, size=32.0, way="r", **more):
 def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(report_of, samples):
     sample = {"sda": sibling(3900), "sdb": sibling(6.3, 3.8)}
     (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
-    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "medium", ("sda",))
+    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "high", ("sda",))
     assert "3.9 s per request against 6.3 ms on sdb" in finding.summary
     assert finding.confirm[0] == "smartctl -x /dev/sda"
 
@@ -219,6 +220,66 @@ def test_what_has_no_heads_gets_no_advice_about_them(report_of, name, is_told):
     (finding,) = findings(report_of(iostat([rows] * 3), rules=[RULE]))
     assert any("heads" in text for text in finding.remedy) == is_told
     assert any("ata[0-9]" in text for text in finding.confirm) == is_told
+
+
+def set_of_four(wait=420.0, busy=99.8, calm=2.0, rate=45.0, size=14.0):
+    """Disks that are written alike; sdc takes long and is busy for as much of the time."""
+    quick = {**sibling(1.4, 48.0, size * rate / 48.0, "w"), "%util": calm}
+    return {name: quick for name in DISKS} | {"sdc": {**sibling(wait, rate, size, "w"), "%util": busy}}
+
+
+WAITED = {"%user": 2.0, "%iowait": 55.0, "%idle": 43.0}
+UNSEEN = {"%user": 1.0, "%iowait": 0.0, "%idle": 99.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "cpu", "told"),
+    [
+        ({}, WAITED, ("critical", "high")),
+        ({}, UNSEEN, ("warning", "high")),
+        ({"size": 11.0}, WAITED, ("critical", "high")),
+        ({"calm": 30.0}, WAITED, ("warning", "medium")),
+        ({"busy": 80.0}, WAITED, ("warning", "medium")),
+        ({"wait": 25.0, "busy": 99.0}, WAITED, ("warning", "medium")),
+    ],
+    ids=["waited for", "nobody seen", "smaller ones", "others busy", "idle time", "not 20 times as slow"],
+)
+def test_one_that_holds_a_set_at_a_tenth_of_its_rate_is_sure_and_stops_who_waits(
+    report_of, changes, cpu, told
+):
+    """As many bytes on all four make them a set, whose other disks have nothing to do meanwhile."""
+    (finding,) = findings(report_of(iostat([set_of_four(**changes)], cpu), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == (*told, ("sdc",))
+    assert not any("heads" in text for text in finding.remedy)
+
+
+def test_other_bytes_on_one_of_them_leave_it_likely(report_of):
+    sample = set_of_four() | {"sdd": {**sibling(1.4, 48.0, 20.0, "w"), "%util": 2.0}}
+    (finding,) = findings(report_of(iostat([sample], WAITED), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+def test_a_stated_member_that_holds_its_set_is_as_grave(report_of):
+    samples = [{"md0": reads(60, 320.0)} | set_of_four()] * 5
+    (finding,) = findings(report_of(iostat(samples, WAITED), MDSTAT, rules=[RULE]))
+    assert (finding.severity, finding.devices) == ("critical", ("sdc",))
+
+
+@pytest.mark.parametrize(("busy", "lasts"), [(95.0, True), (40.0, False)])
+def test_an_average_since_boot_tells_that_it_lasts(report_of, busy, lasts):
+    text = iostat([set_of_four()], UNSEEN)
+    text = re.sub(r"(sdc .* )0\.00\n", rf"\g<1>{busy:.2f}\n", text, count=1)  # of its report since boot
+    (finding,) = findings(report_of(text, rules=[RULE]))
+    assert ("since boot sdc was 95 % busy as well" in finding.summary) == lasts
+    assert ("Take more samples" in finding.remedy[0]) != lasts
+
+
+def test_flash_on_pcie_is_compared_in_wear_and_has_no_cable(report_of):
+    sample = {"nvme1n1": sibling(30, 165, 64, "r"), "nvme0n1": sibling(2.0, 170, 64, "r")}
+    (finding,) = findings(report_of(iostat([sample] * 3), rules=[RULE]))
+    text = " ".join(finding.remedy)
+    assert "firmware" in text
+    assert "cable" not in text
 
 
 def test_two_that_stall_together_are_one_finding(report_of):

@@ -39,6 +39,12 @@ def shown(values: Mapping[str, float | str], names: Iterable[str] = (*FAILING, *
     return [templates[name] for name in names if values.get(name)]
 
 
+def none(values: Mapping[str, float | str], names: Iterable[str]) -> list[str]:
+    """Those of the named values that are 0, as words."""
+    templates = {**FAILING, **COUNTED}
+    return [templates[name].format(**values) for name in names if values.get(name) == 0]
+
+
 def sentence(disk: str, values: Mapping[str, float | str]) -> str:
     """All that a disk reports of itself; `disk` is what it is called."""
     said = [template.format(**values) for template in shown(values)]

@@ -34,6 +34,7 @@ _MAPPED = re.compile(r"dev(9|25[2-4])-\d+")  # or virtio, which has no SMART dat
 _LOOP = re.compile(r"loop\d+.*|dev7-\d+")
 _BPF = re.compile(r"\b(?:biolatency|biosnoop|bpftrace)\b")
 _BPF_SINCE = (4, 1)  # bcc, INSTALL.md
+_IO_MAX_SINCE = (4, 5)  # cgroup v2 and its io controller
 _OF_LIMITS, _OF_HANGS = ("true-saturation",), ("hung-io",)
 """Rules whose finding a limit of the provider explains as well, so that it is asked first; and those whose
 request what is known to serve the device holds."""
@@ -102,6 +103,7 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     remote = [leaf for leaf in bottoms if _is_remote(leaf)]
     has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
     remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
+    remedy = [_with_known_limits(text, view.kernel) for text in remedy]
     known = [_for_kernel(command, view.kernel) for command in finding.confirm]
     if lacks_iostat(view):
         known = [without_iostat(command) for command in known]
@@ -129,7 +131,10 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
 
 
 def _is_held(command: str, view: View) -> bool:
-    """Whether a capture has samples of what a command prints."""
+    """Whether a capture has samples of what a command prints, or a disk's counters."""
+    if asked := re.fullmatch(r"smartctl -x /dev/(\S+)", command):
+        facts = view.facts_of("smartctl")
+        return any(fact.word("device") == asked[1] and "reallocated_sectors" in fact.values for fact in facts)
     if command.startswith("cat /proc/pressure/"):
         return "pressure" in view.tables
     return (
@@ -141,9 +146,21 @@ def _is_held(command: str, view: View) -> bool:
 
 def _for_kernel(command: str, kernel: str | None) -> str:
     """The command, or what does as much on a kernel that cannot trace with BPF."""
+    if _is_before(kernel, _BPF_SINCE) and _BPF.search(command):
+        return "btrace -w 10 /dev/DEVICE"
+    return command
+
+
+def _with_known_limits(text: str, kernel: str | None) -> str:
+    """The text with the limits of control groups that the kernel has."""
+    if _is_before(kernel, _IO_MAX_SINCE) and "blkio." not in text:
+        return text.replace("io.max", "blkio.throttle").replace("io.weight", "blkio.weight")
+    return text
+
+
+def _is_before(kernel: str | None, since: tuple[int, int]) -> bool:
     release = re.match(r"(\d+)\.(\d+)", kernel or "")
-    is_old = release is not None and (int(release[1]), int(release[2])) < _BPF_SINCE
-    return "btrace -w 10 /dev/DEVICE" if is_old and _BPF.search(command) else command
+    return release is not None and (int(release[1]), int(release[2])) < since
 
 
 def _device(view: View, name: str) -> Device:

@@ -130,12 +130,18 @@ def _of(by_rule: Mapping[str, list[tuple[int, Finding]]], rules: Iterable[str]) 
 def _with_harm(
     cause: Finding, findings: Mapping[Key, list[tuple[int, Finding]]], below: Mapping[Key, list[Key]]
 ) -> Finding:
-    """A cause as grave as the worst of its effects, with the line that says so."""
+    """A cause as grave as the worst of its effects, with the line that says so.
+
+    With it stands who waits by symptoms that are told for information.
+    """
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
     reached = _above(below, _key(cause))
     placed = sorted((one for key in reached for one in findings[key]), key=lambda one: one[0])
     harm = [finding for _, finding in placed]
+    noted = [finding for finding in harm if finding.role == "symptom" and finding.severity == "info"]
+    beside = (item for finding in noted for item in finding.evidence[:1])
+    cause = replace(cause, evidence=(*cause.evidence, *beside))
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0]:
         return cause

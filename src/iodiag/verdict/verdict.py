@@ -19,7 +19,7 @@ from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
-from iodiag.analysis.host.process_of_device import unseen
+from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import (
@@ -416,6 +416,9 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
         asks += "blkparse -i -`, and what is moved: `vmstat 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
+    if (kernel := reclaimer(view)) is not None:
+        why = "; " + say(RECLAIMS, kernel.values)
+        asks = "To settle it, see whether memory is short: " + ", ".join(f"`{one}`" for one in SHOW_MEMORY)
     if state.kind == "stuck" or state.mean("held_besides") > 0:
         asks = f"To settle it, run twice: `{SHOW_IN_FLIGHT}`"
     return why, asks

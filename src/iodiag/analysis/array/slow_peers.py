@@ -59,7 +59,8 @@ class SlowSibling:
     """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
 
     Latencies and their ratio are of all requests, or of those in `way`: a mean over other shares of reads and
-    writes is no measure of another disk.
+    writes is no measure of another disk. Its samples have a column `sane` more: how many ms a healthy device
+    takes at most for as many in flight.
     """
 
     slow: DeviceSeries
@@ -223,6 +224,12 @@ def is_in_line(latency: Floats, rate: Floats, busy: Floats) -> Mask:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(latency <= _CHANCE * 1000 * busy / rate / np.fmax(1 - busy, 0.0))
+
+
+def is_full_alone(rows: Table, others: Sequence[Table]) -> bool:
+    """Whether a disk is never idle in `rows`, and each of the others is for nine tenths of the time."""
+    is_full = len(rows) > 0 and bool((rows.floats("util") >= _FULL).all())
+    return is_full and all(weighted.mean(part, "util") <= _CALM for part in others)
 
 
 def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from iodiag.analysis.measure.evidence import cite_fact
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
-from iodiag.model.health_counters import COUNTED, FAILING, HEALTH_FACTS, shown
+from iodiag.model.health_counters import COUNTED, FAILING, HEALTH_FACTS, none, shown
 
 SPEAKING = (*FAILING, "uncorrected_errors", "crc_errors", "other_errors", "reallocated_sectors")
 """What makes a disk or its link slow; listed without any, it is no reason."""
@@ -58,17 +58,20 @@ def disk_reports(view: View) -> dict[Disk, list[Fact]]:
 _REPORTED = {"status", *FAILING, *COUNTED}
 
 
-def reported(view: View, devices: Iterable[str], names: Iterable[str] = SPEAKING) -> Iterator[Evidence]:
+def reported(view: View, devices: Iterable[str], names: Sequence[str] = SPEAKING) -> Iterator[Evidence]:
     """What the disks of a finding report of themselves: for the finding where one of `names` counted.
 
     A listing that has none of these counters says nothing of it.
     """
-    wanted = set(names)
     near = {leaf.name for device in devices for leaf in view.topology.leaves(device)} | set(devices)
     for disk, facts in disk_reports(view).items():
         for fact in facts if disk.device in near else ():
-            if counted := wanted & set(fact.values):
-                yield cite_fact(fact, weighs="for" if shown(fact.values, counted) else "against")
+            counted = [name for name in names if name in fact.values]
+            if counted and shown(fact.values, counted):
+                yield cite_fact(fact)
+            elif counted:
+                text = f"{disk.name} reports {', '.join(none(fact.values, counted))}"
+                yield cite_fact(fact, text, weighs="against")
 
 
 def volumes(view: View) -> list[Volume]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from iodiag.analysis.measure import weighted
@@ -78,6 +79,35 @@ def is_flusher(process: str) -> bool:
 def is_of_kernel(process: str) -> bool:
     """Whether it is a thread of the kernel, which works for others."""
     return bool(_OF_KERNEL.match(process)) or is_flusher(process)
+
+
+def reclaimer(view: View) -> Fact | None:
+    """The thread of the kernel that frees memory, where it waits for I/O: for such a `share` of its time."""
+    facts = view.facts_of("pidstat", "iotop")
+    length = sample_s(facts)
+    for fact in facts:
+        process, share = fact.word("process").strip("[]"), waited_pct(fact, length)
+        if process.startswith("kswapd") and share >= _RECLAIM_PCT:
+            return replace(fact, values={**fact.values, "process": process, "share": min(100.0, share)})
+    return None
+
+
+_RECLAIM_PCT = 50.0
+"""Share of its time from which that thread waits more than it works (judgement)."""
+
+RECLAIMS = (
+    "{process} waits for I/O {share:.0f} % of its time: the kernel frees memory meanwhile, which is short or "
+    "full of what is to be written"
+)
+"""What it shows, as a clause with the values of that fact."""
+
+SHOW_MEMORY = ("vmstat 1", "free -m", "swapon --show")
+"""Commands that show whether memory is short."""
+
+
+def sample_s(facts: Iterable[Fact]) -> float:
+    """The length of a sample of processes in seconds; 0 where none is known."""
+    return next((one.number("interval_s") for one in facts if one.number("interval_s") > 0), 0.0)
 
 
 TICKS_PER_S = 100.0

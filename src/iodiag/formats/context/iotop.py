@@ -131,6 +131,7 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
         facts = [*facts_of("iotop", processes, measure, source)]
     else:
         facts = [_of_all(listing, measure, source)]
+    facts += _of_programs(processes, measure, source)
     # under -a processes have totals, and the disks rates of the last interval
     if listing.disks and listing.totals and listing.is_rate:
         facts.append(_of_disks(listing, measure, source))
@@ -182,6 +183,28 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Fact:
     values["samples"] = measure.samples
     text = "the disks read {} and wrote {}, for {} and {} that processes asked for".format(*said)
     return fact("iotop", f"{text} ({measure.basis})", values, source, [measure.first, measure.last])
+
+
+def _of_programs(processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:
+    """What the threads of one name moved together, and how many of them waited for I/O at a time."""
+    named: dict[str, list[Process]] = {}
+    for process in processes:
+        if "io_pct" in process.extra:
+            named.setdefault(process.name, []).append(process)
+    for name, all_of in named.items():
+        if len(all_of) < 2:
+            continue
+        read, wrote = (sum(getattr(p, f"{way}_kb") or 0.0 for p in all_of) for way in ("read", "write"))
+        waiting = sum(process.extra["io_pct"] for process in all_of) / 100
+        values: Values = {"process": name, "threads": len(all_of), "waiting": round(waiting, 2)}
+        values |= {measure.column("read"): round(read, 2), measure.column("write"): round(wrote, 2)}
+        values["samples"] = measure.samples
+        text = (
+            f"{len(all_of)} threads of {{process}} read {measure.say(read)} and wrote {measure.say(wrote)}, "
+        )
+        text += f"and {waiting:.1f} of them waited for I/O at a time ({measure.basis})"
+        lines = sorted({line for p in all_of for line in (p.first, p.last)}, key=lambda line: line.number)
+        yield fact("iotop-program", text, values, source, lines)
 
 
 def _of_all(listing: _Listing, measure: Measure, source: str) -> Fact:

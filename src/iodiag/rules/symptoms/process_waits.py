@@ -2,9 +2,11 @@
 
 What it detects: a process of pidstat -d whose iodelay, the time that it waited for block I/O, is half of the
 sample and more, while it moves less than a disk streams. It is nine tenths of what iotop shows as IO, of a
-second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it. Threads that
-write the page cache back are left out: nobody waits for them. Where the samples of disks are shown, too,
-these say whether that is slow, and it is told for information.
+second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it. Threads of
+one name are told together where two and more of them wait at a time. Threads that write the page cache back
+are left out: nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its
+time: memory is short. Where the samples of disks are shown, too, these say whether that is slow, and it is
+told for information.
 
 Why it matters: such a process gets on as fast as its I/O is answered, whatever the host does otherwise.
 
@@ -25,10 +27,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.host.process_of_device import (
+    RECLAIMS,
+    SHOW_MEMORY,
     is_flusher,
     is_of_kernel,
     longest_wait,
     longest_wait_s,
+    reclaimer,
+    sample_s,
     waited_pct,
     waited_s,
 )
@@ -48,16 +54,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no time that a process waited is given: pidstat -d 1 with kernel.task_delayacct = 1"
         yield RULE.not_applicable(reason, missing=("facts.pidstat", "facts.iotop"))
         return
-    length = next((one.number("interval_s") for one in facts if one.number("interval_s") > 0), 0.0)
+    length = sample_s(facts)
     # more than its time in one sample: the wait began before, and is counted when it ends
     ended = [fact for fact in waiting if 0 < MOST * length < longest_wait_s(fact)]
     ended.sort(key=lambda fact: -longest_wait_s(fact))
     rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -waited_pct(fact, length))
-    longest = [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
+    longest = [fact for fact in _programs(view, limits) if not is_flusher(fact.word("process"))]
+    longest += [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
     streams = [fact for fact in longest if _moved(fact)[1] >= limits.stream]
     longest = _of_one_name([fact for fact in longest if fact not in streams])
     if ended or longest:
         yield _finding(view, longest, ended[:_TOLD], length, limits)
+    elif (kernel := reclaimer(view)) is not None:
+        yield _of_reclaim(kernel, limits)
     elif streams:
         yield RULE.undetermined(f"{_share(streams[0], length)}, which may be all that its device gives")
     elif not waited_pct(rest[0], length) > 0:
@@ -67,6 +76,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     else:
         least = say(_TOO_LITTLE, {"least": _least_pct(rest[0], limits)})
         yield RULE.undetermined(f"the longest wait of those listed: {_share(rest[0], length)}{least}")
+
+
+def _programs(view: View, limits: Limits) -> list[Fact]:
+    """The programs of which several threads wait at a time, the largest crowd first."""
+    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= limits.threads]
+    return sorted(facts, key=lambda fact: -fact.number("waiting"))
 
 
 _TOO_LITTLE = "; {least:.0f} % would be told"
@@ -86,7 +101,12 @@ def _least_pct(fact: Fact, limits: Limits) -> float:
 
 
 def _of_one_name(longest: Sequence[Fact]) -> list[Fact]:
-    """The one that waits longest, and others of its name that do as well, each thread or process once."""
+    """The one that waits longest, and others of its name that do as well, each thread or process once.
+
+    A program stands for its threads.
+    """
+    if longest and longest[0].kind == "iotop-program":
+        return [longest[0]]
     found: dict[str, Fact] = {}
     for fact in longest:
         if fact.word("process") == longest[0].word("process"):
@@ -98,31 +118,60 @@ def _finding(
     view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
 ) -> Finding:
     waits = [longest_wait(fact, length) for fact in ended]
+    kernel = reclaimer(view)
+    reclaims = [cite_fact(kernel, RECLAIMS)] if kernel is not None else []
     shares = [_share(fact, length) for fact in longest[:1]]
     if others := longest[1:]:
         values: Values = {"more": len(others), "waits": "waits" if len(others) == 1 else "wait at least"}
         values["least"] = min(100.0, *(waited_pct(fact, length) for fact in others))
         shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
-    told = "; ".join([*shares, *(wait.text for wait in waits)])
+    told = "; ".join([*shares, *(item.text for item in (*waits, *reclaims))])
     lead = (*longest, *ended)[0]
     is_shown = bool(view.devices) and "disk" not in view.average_only
     return RULE.finding(
-        severity="info" if is_shown else "warning" if _moved(lead)[1] < limits.much else "notice",
+        # disks show nothing of memory
+        severity=("notice" if reclaims else "info")
+        if is_shown
+        else "warning"
+        if _moved(lead)[1] < limits.much
+        else "notice",
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
         summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(
             *map(cite_fact, longest[:MOST_TOLD]),
             *waits,
-            *(cite_fact(fact, weighs="context") for fact in view.facts_of(lead.kind)[:1]),
+            *reclaims,
+            *(cite_fact(fact, weighs="context") for fact in view.facts_of("pidstat", "iotop")[:1]),
             *_full_swap(view, limits),
         ),
         refutes=(
             "other samples in which it does not wait: iotop -bok -n 10"
-            if lead.kind == "iotop"
+            if lead.kind != "pidstat"
             else "ticks of another length than 10 ms: getconf CLK_TCK",
         ),
         cannot_know=("for which device it waits, and whether that is slow",),
+        remedy=(*RULE.remedy, *_OF_MEMORY * bool(reclaims)),
+        confirm=(*RULE.confirm, *SHOW_MEMORY * bool(reclaims)),
     )
+
+
+def _of_reclaim(kernel: Fact, limits: Limits) -> Finding:
+    """That the kernel waits while it frees memory, where no process is seen to wait for as long."""
+    told = cite_fact(kernel, RECLAIMS)
+    return RULE.finding(
+        severity="notice",
+        confidence="high" if kernel.number("samples") >= limits.samples else "medium",
+        title="The kernel waits for I/O while it frees memory",
+        summary=f"{told.text}.",
+        evidence=(told,),
+        refutes=("samples of vmstat without si and so, and without scans in sar -B",),
+        cannot_know=("what takes the memory",),
+        remedy=_OF_MEMORY,
+        confirm=SHOW_MEMORY,
+    )
+
+
+_OF_MEMORY = ("See whether memory is short, and what takes it: vmstat 1 (si, so), free -m, ps.",)
 
 
 def _full_swap(view: View, limits: Limits) -> Iterator[Evidence]:
@@ -149,8 +198,12 @@ def _share(fact: Fact, length: float) -> str:
     most = _moved(fact)
     moved = [one for one in _rates(fact).items() if one[1] >= _PART * most[1] or one == most]
     values: Values = {"process": fact.word("process"), "share": min(100.0, waited_pct(fact, length))}
+    is_crowd = "threads" in fact.values
     text = "{process} waits for I/O {share:.0f} % of its time while it "
-    text += " and ".join(f"{verb} {{{verb}:.0f}} kB/s" for verb, _ in moved)
+    if is_crowd:
+        values |= {name: fact.number(name) for name in ("threads", "waiting")}
+        text = "{threads:.0f} threads of {process} wait for I/O, {waiting:.1f} at a time, while they "
+    text += " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
     return say(text, values | dict(moved))
 
 
@@ -174,6 +227,7 @@ RULE = Rule(
             10240, "kB/s", "that is what a device is asked for", "judgement: a tenth of a disk"
         ),
         "most": Threshold(90, "%", "of a moment, or of a thread of the kernel", "judgement: nothing else"),
+        "threads": Threshold(2, "threads", "of one program that wait at a time", "judgement: no one stream"),
         "stream": Threshold(102400, "kB/s", "that a disk streams: it allows no more", "a disk of 7200 rpm"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
     },

@@ -7,11 +7,13 @@ that of its slowest leg, the array waits for it; with a leg as fast as the next 
 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
 and direction, and longer than a healthy device takes, or is busy with each small request for longer than a
-spinning disk needs for one. Two that stall together beside a third are told
-together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
-one whose writes take three times as long and 5 ms longer, though it reads no more. Where no rates are like
-enough to compare latencies: disks that are nearly never idle with as many bytes as three others and more move
-in a third of the time, and that each request keeps busy for longer: a possible finding.
+spinning disk needs for one. Two that stall together beside a third are told together. One that is never idle
+with as many bytes as three others that are idle for nine tenths of the time is one of their set for sure;
+where anybody may wait, that one stands still for it. Of two disks of one class that are mostly written,
+alike in rate and size, as those of a mirror are, one whose writes take three times as long and 5 ms longer,
+though it reads no more. Where no rates are like enough to compare latencies: disks that are nearly never
+idle with as many bytes as three others and more move in a third of the time, and that each request keeps
+busy for longer: a possible finding.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
@@ -40,9 +42,15 @@ from iodiag.analysis.array.member_comparison import Comparison, Peers, compariso
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import MATERIAL, resyncing, share_of_load
 from iodiag.analysis.array.side_by_side import Keys, report_keys
-from iodiag.analysis.array.slow_peers import SlowSibling, is_in_line, is_served_alike, slow_siblings
+from iodiag.analysis.array.slow_peers import (
+    SlowSibling,
+    is_full_alone,
+    is_in_line,
+    is_served_alike,
+    slow_siblings,
+)
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.who_waits import SECONDS_MS, hardly_answers, is_waited_for
+from iodiag.analysis.host.who_waits import SECONDS_MS, does_nobody_wait, hardly_answers, is_waited_for
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -85,7 +93,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(view, group) for group in slower_than_similar.by_common_sibling(slow))
+    yield from (_sick(view, group, limits) for group in slower_than_similar.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     busier = None if slow or found else busier_siblings(view)
     if busier is not None:
@@ -255,8 +263,12 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     is_paid = any(_is_paid(case, limits) for case in cases)
     severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
     slow, ratio = first.found.slow_series, float(np.median(first.found.ratios))
-    if severity == "warning" and ratio >= limits.sibling_ratio and _is_dead(view, slow, first.found.window):
-        severity = "critical"
+    if severity == "warning" and ratio >= limits.sibling_ratio:
+        others = np.delete(np.arange(len(first.found.rows)), first.found.slow)
+        # with the others idle for nine tenths of the time it gets a tenth at most of what they can give
+        is_held = is_full_alone(first.found.window, [first.found.rows[at] for at in others])
+        is_held &= not does_nobody_wait(view, first.found.window)
+        severity = "critical" if is_held or _is_dead(view, slow, first.found.window) else severity
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -277,20 +289,30 @@ def _is_dead(view: View, slow: DeviceSeries, rows: Table) -> bool:
     return hardly_answers(view, slow, rows, rows.floats("latency_ms") >= SECONDS_MS)
 
 
-def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
+def _sick(view: View, group: Sequence[SlowSibling], limits: Limits) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
-    values = slower_than_similar.template_values(group)
-    is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
+    first, values = group[0], slower_than_similar.template_values(group)
+    # with as many bytes as each of several others it is one of a set, and waited for, whatever its kind
+    is_of_set = len(group) == 1 and slower_than_similar.is_of_set(first)
+    is_of_set &= is_full_alone(first.rows, first.fast_rows)
+    is_insane = bool((first.rows.floats("latency_ms") >= first.rows.floats("sane")).all())
+    is_certain = (is_of_set or is_insane) and first.least_ratio >= FAR * limits.sibling_ratio
+    is_held = is_certain and is_of_set and 2 * len(first.rows) >= len(first.slow.samples)
+    is_held &= not does_nobody_wait(view, first.rows)
+    is_dead = is_held or any(_is_dead(view, one.slow, one.rows) for one in group)
+    lasts = [*slower_than_similar.since_boot(view, first)]
+    is_once = len(first.slow.samples) == 1 and not is_dead and not lasts
     is_note = all(_may_be_a_flush(view, one) for one in group)
     volume = _may_be_paths_of(view, group[0])
     return RULE.finding(
         severity="critical" if is_dead else "notice" if is_note else "warning",
-        confidence="medium",
+        confidence="high" if is_certain else "medium",
         peers=tuple(series.name for series in group[0].fast),
         **grading.device_fields(group[0].rows, *(one.slow.name for one in group)),
-        summary=say(slower_than_similar.SUMMARY, values),
+        summary="; ".join([say(slower_than_similar.SUMMARY, values), *(item.text for item in lasts)]) + ".",
         evidence=(
             *slower_than_similar.evidence(group, values),
+            *lasts,
             *reported(view, [one.slow.name for one in group]),
         ),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
@@ -303,13 +325,13 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
             ),
         ),
         remedy=(
-            *_ONCE[: len(group[0].slow.samples) == 1 and not is_dead],
-            *_SICK_REMEDY,
-            *_OF_HEADS[: class_of(group[0].slow) not in ("nvme", "solid")],
+            *_ONCE[:is_once],
+            *(_SICK_REMEDY_OF_NVME if class_of(first.slow) == "nvme" else _SICK_REMEDY),
+            *_OF_HEADS[: class_of(first.slow) not in ("nvme", "solid") and first.latency_ms >= SECONDS_MS],
         ),
         confirm=(
             *((f"multipath -ll {volume}",) if volume else ()),
-            *slower_than_similar.commands(group, is_dead=is_dead),
+            *slower_than_similar.commands(group, is_once=is_once),
         ),
     )
 
@@ -391,6 +413,11 @@ def _busier(found: Busier) -> Finding:
 _SICK_REMEDY = (
     "Read the kernel's log for resets and timeouts, then the SMART data of the slow disk.",
     "Swap cable, slot or port to tell the disk from its path; then replace what stays slow.",
+)
+_SICK_REMEDY_OF_NVME = (
+    _SICK_REMEDY[0],
+    "Compare wear, temperature and firmware with those of the others, and see whether it is full or was "
+    "never trimmed (fstrim); then replace what stays slow.",
 )
 _ONCE = ("Take more samples, to see whether it lasts.",)
 _OF_HEADS = ("Drives that park their heads or spin down take seconds to answer: switch that off.",)

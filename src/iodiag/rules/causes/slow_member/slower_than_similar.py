@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.array.slow_peers import SlowSibling, mean_ms
+from iodiag.analysis.host.who_waits import NEVER_IDLE
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS, ways_of_both
 from iodiag.analysis.states.service_times import events_per_sample, relative_error, sane_limit_ms
 from iodiag.analysis.states.state_sentences import BY_LITTLE
+from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence
 from iodiag.rules.causes.slow_member.evidence import PEERS_APART
 from iodiag.table.table import stacked
@@ -73,7 +75,7 @@ def _beside(one: SlowSibling, way: str) -> str:
 
 SUMMARY = (
     "{device} takes {took} per {one}{also} against {took_fast}{apart} on {fast} at a similar rate ({rate} "
-    "and {rate_fast} {one}s/s): {ratio:.0f} times as long, in {often}{as_well}."
+    "and {rate_fast} {one}s/s): {ratio:.0f} times as long, in {often}{as_well}"
 )
 
 
@@ -116,14 +118,38 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
         told["ratio"] = float(told["latency"]) / first.fast_ms
         yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
     text = "nothing states that they belong together; only their rates are alike"
+    if is_of_set(first):
+        text = "nothing states that they belong together; each moves as many bytes, as members of an array do"
     yield cite(first.rows, text, weighs="against")
 
 
-def commands(group: Sequence[SlowSibling], *, is_dead: bool) -> tuple[str, ...]:
+def is_of_set(one: SlowSibling) -> bool:
+    """Whether it moves as many bytes as each of several quick ones, as members of one set do."""
+    moved = [weighted.mean(rows, "kb_per_s") for rows in (one.rows, *one.fast_rows)]
+    return len(one.fast) >= SEVERAL and 0 < max(moved) <= SAME_BYTES * min(moved)
+
+
+SEVERAL, SAME_BYTES = 3, 1.05
+"""Quick ones as many as no two sets of two; and how far apart the bytes are that members of a set move."""
+
+
+def since_boot(view: View, one: SlowSibling) -> Iterator[Evidence]:
+    """That it was never idle since boot either, and twice as busy as the quick ones: no passing stall."""
+    old = view.since_boot.get("disk")
+    if old is None:
+        return
+    own, *others = (old[np.asarray(old["device"] == series.name)] for series in (one.slow, *one.fast))
+    values: Values = {"device": one.slow.name, "busy": weighted.mean(own, "util_pct")}
+    values["next"] = max(weighted.mean(rows, "util_pct") for rows in others)
+    if float(values["busy"]) >= max(100 * NEVER_IDLE, 2 * float(values["next"])):
+        text = "since boot {device} was {busy:.0f} % busy as well, the others at most {next:.0f} %"
+        yield cite(own, text, values)
+
+
+def commands(group: Sequence[SlowSibling], *, is_once: bool) -> tuple[str, ...]:
     """What to type, with the names of the slow disks; of one sample first whether it lasts."""
     names = [one.slow.name for one in group][:4]
     links = "" if all(name.startswith("nvme") for name in names) else "|ata[0-9]+"
-    is_once = len(group[0].slow.samples) == 1 and not is_dead
     return (
         *(("iostat -xt 1 30",) if is_once else ()),
         *(f"smartctl -x /dev/{name}" for name in names),

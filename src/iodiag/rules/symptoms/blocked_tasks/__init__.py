@@ -1,21 +1,22 @@
 """Tasks pile up in uninterruptible sleep.
 
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
-are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
-average; so is a run of five samples in the midst of calm ones in which writes are flushed and reads all but
-stop, where no disk is shown, and one amid a load in which a task waits and a tenth of it is moved, less than
-small files take. A load average that exceeds the runnable and the blocked tasks by ten, and by as many as
-there are CPUs, for five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is
-counted. So may three and more by uptime that do not fall from five minutes to one, while no task runs or is
-blocked and CPUs are idle. Without that column: a load average that exceeds the runnable tasks by as many as
-there are CPUs, which is weaker, since it looks back a minute. Where top or ps lists processes and nothing
-counts tasks: three and more of them in state D, flushers left out, and whether the disks have anything to do.
-A crowd that stays as large while what is moved falls to a tenth is work that comes to a stand. Where no disk
-is shown: half of the time and more spent in iowait and none of it idle in nearly every sample, and what is
-read and written meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more, for which some task
-has to wait; a cost where it lasts and the host works for half as long at most, or where load averages of 1
-and 15 minutes are a crowd's; of a hundred and more it is critical. One task or two, in half of the samples
-and more, where no disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time left.
+are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so it is where no disk is shown and
+iowait alone would be one, by whatever tool; so is a crowd, twice as many as CPUs on average; so is a run of
+five samples in the midst of calm ones in which writes are flushed and reads all but stop, where no disk is
+shown, and one amid a load in which a task waits and a tenth of it is moved, less than small files take. A
+load average that exceeds the runnable and the blocked tasks by ten, and by as many as there are CPUs, for
+five samples and a minute: tasks that sleep uninterruptibly and wait for no I/O that is counted. So may three
+and more by uptime that do not fall from five minutes to one, while no task runs or is blocked and CPUs are
+idle. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs, which
+is weaker, since it looks back a minute. Where top or ps lists processes and nothing counts tasks: three and
+more of them in state D, flushers left out, and whether the disks have anything to do. A crowd that stays as
+large while what is moved falls to a tenth is work that comes to a stand. Where no disk is shown: half of the
+time and more spent in iowait and none of it idle in nearly every sample, and what is read and written
+meanwhile; where nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait; a
+cost where it lasts and the host works for half as long at most, or where load averages of 1 and 15 minutes
+are a crowd's; of a hundred and more it is critical. One task or two, in half of the samples and more, where
+no disk is shown and CPUs wait for I/O meanwhile; a cost where these have no time left.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -75,6 +76,7 @@ from iodiag.rules.symptoms.blocked_tasks.evidence import (
     how_often,
     iowait_beside,
     iowait_follows,
+    iowait_of_others,
     listed_flushers,
     listed_sleepers,
     moved_in_all,
@@ -232,7 +234,7 @@ def _asleep(view: View, limits: Limits) -> Finding | None:
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting", "queue")
-    waits = list(iowait_beside(view, rows, limits))
+    waits = [*iowait_beside(view, rows, limits), *(others_wait := [*iowait_of_others(view, rows, limits)])]
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     held = [*(held_up if is_direct else _lasting)(view, all_rows, limits)]
     beside = [*beside_it(view, all_rows)]
@@ -244,8 +246,8 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     sure: Confidence = "high" if is_direct and is_many else "medium" if is_direct or held else "low"
     is_crowd = weighted.mean(all_rows, "waiting", "queue") >= crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
-    is_lasting = is_many and waits and _is_lasting(all_rows, rows, limits)
-    is_cost = held or (is_direct and (is_crowd or is_lasting))
+    is_lasting = (is_many and _is_lasting(all_rows, rows, limits)) or _is_cost_by_iowait(view, limits)
+    is_cost = held or (is_direct and (is_crowd or (waits and is_lasting)))
     # a task that hung for minutes waits for something else than these devices
     served = [] if hung else [*served_promptly(view, all_rows, limits)]
     is_calm = served or (not (hung or waits) and _is_seldom(view, all_rows, rows, limits))
@@ -256,7 +258,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     written_back = [*listed_flushers(view, mean)] if is_direct else []
     # as many tasks get a fraction of what they got, and it is so at the end
     severity: Severity = "critical" if fallen else "info" if is_calm else "warning" if is_cost else "notice"
-    told = *fallen[:1], *_once(held, meanwhile), *beside[:1], *written_back
+    told = *fallen[:1], *_once(held, meanwhile), *beside[:1], *written_back, *others_wait
     then = did + "".join(f"; {item.text}" for item in told)
     text = _counted(rows, values, is_direct) + said
     text += ", up to {most:g}" if mean < float(values["most"]) else ""
@@ -477,6 +479,14 @@ def _waits_longer_than_it_works(cpu: Table, rows: Table, limits: Limits) -> bool
     least = limits.samples if np.isnan(rows.floats("interval_s")).any() else 1
     is_always = len(rows) >= max(least, limits.nearly / 100 * len(cpu))
     return is_always and waited >= 2 * limits.iowait and 100 - idle - waited <= waited / 2
+
+
+def _is_cost_by_iowait(view: View, limits: Limits) -> bool:
+    """Whether iowait alone would be a cost, in several samples, where no disk is shown."""
+    cpu = view.cpu_samples
+    if cpu is None or len(cpu) < limits.samples or are_disks_shown(view):
+        return False
+    return _waits_longer_than_it_works(cpu, cpu[cpu.floats("iowait_pct") >= limits.iowait], limits)
 
 
 def _least_iowait(view: View, busiest: Evidence | None, limits: Limits) -> float:

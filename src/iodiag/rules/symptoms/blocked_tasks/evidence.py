@@ -262,6 +262,21 @@ def iowait_beside(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]
         yield cite(cpu[own], text, {"idle": idle})
 
 
+def iowait_of_others(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """The CPUs' account by samples that count no tasks, where these are more than those that do."""
+    cpu, queue = view.cpu_samples, view.samples("queue")
+    if cpu is None or queue is None:
+        return
+    others = cpu[~same_reports(cpu, queue)]
+    share = weighted.mean(others, "iowait_pct", "cpu") if len(others) > len(rows) else 0.0
+    if share >= limits.iowait:
+        each = others.floats("iowait_pct")
+        values: Values = {"share": share, "count": len(others), "low": float(np.nanmin(each))}
+        values["high"] = float(np.nanmax(each))
+        text = "iowait is {share:.0f} % in {count} samples beside these ({low:.0f} to {high:.0f} %)"
+        yield cite(others, text, values, worst="iowait_pct")
+
+
 def starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """Reads that fall while writes flood, or the reverse."""
     paging = view.samples("paging")
