@@ -120,7 +120,6 @@ def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
     ("others", "told"),
     [
         ((("rsync", 98.0),), "; 1 more of that name waits 98 %"),
-        ((("rsync", 98.0), ("rsync", 93.0)), "; 2 more of that name wait at least 93 %"),
         ((("rsync", 40.0), ("tar", 98.0)), ""),
     ],
 )
