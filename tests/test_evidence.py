@@ -185,6 +185,14 @@ def lines_read(capture: Capture) -> dict[str, set[int]]:
     for frame in (*capture.tables.values(), *capture.averages.values()):
         for source, lines in frame.groupby(frame["source"].astype(str), observed=True)["line"]:
             known.setdefault(str(source), set()).update(int(line) for line in lines)
+    # the rows of further tables, over which iostat -h -x spreads a device's numbers, end in its name
+    names = (
+        {device.encode() for device in capture.tables["disk"]["device"]} if "disk" in capture.tables else ()
+    )
+    for name, source in capture.sources.items():
+        words = [line.split() for line in source.data.split(b"\n")]
+        ends = {n for n, one in enumerate(words, 1) if one[1:] and one[-1] in names and one[0][:1].isdigit()}
+        known.setdefault(name, set()).update(ends)
     for fact in capture.evidence:
         known.setdefault(fact.ref.source, set()).update(range(fact.ref.first, fact.ref.last + 1))
     for device in capture.topology:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from iodiag.analysis.measure.quoting import quote
+from iodiag.analysis.measure.quoting import places_told, quote
 from iodiag.model.capture import Source
 from iodiag.model.finding import Evidence, Quote
 from iodiag.report import excerpts
@@ -130,3 +130,60 @@ def test_a_row_that_somebody_marked_in_a_mail_stands_below_its_header_and_loses_
     assert "r_await" in lines[0]
     assert [line.split()[1] for line in lines[1::2]] == ["sdd", "sdd"]
     assert all(marks.count("^") == len("946.40" + "14.20") for marks in lines[2::2])
+
+
+PARTS = (
+    "avg-cpu:  %user %iowait %idle",
+    "   1.0% 2.0% 97.0%",
+    "     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device",
+    "    0.00      0.0k     0.00   0.0%    0.00     0.0k sdb",
+    "    3.00     12.0k     0.00   0.0%    4.00     4.0k sdc",
+    "     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device",
+    "  700.00     11.2M     0.00   0.0%    0.70    16.4k sdb",
+    "    0.00      0.0k     0.00   0.0%    0.00     0.0k sdc",
+    "     f/s f_await  aqu-sz  %util Device",
+    "  350.00    2.10    1.20  97.0% sdb",
+    "    0.00    0.00    0.01   1.0% sdc",
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence", "told"),
+    [
+        (4, "sdb: 700 writes/s of 16.4 kB at 0.7 ms", (7,)),
+        (4, "sdb: 350 flushes/s at 2.10 ms each", (10,)),
+        (4, "97 % busy at 700 writes/s", (7, 10)),
+        (5, "sdc: 3 reads/s take 4 ms each", (5,)),
+        (4, "nothing is said of columns", (4,)),
+    ],
+)
+def test_a_row_that_is_spread_over_tables_is_cited_where_its_numbers_stand(line, sentence, told):
+    # the next report has a row of the same device, which is another's
+    assert places_told(source(*PARTS, *PARTS), line, sentence) == told
+
+
+def test_both_lines_of_a_pressure_file_are_those_of_its_sample():
+    lines = (
+        "some avg10=9.00 avg60=8.00 avg300=7.00 total=1",
+        "full avg10=5.00 avg60=4.00 avg300=3.00 total=1",
+    )
+    found = source("/proc/pressure/io", *lines, "", "a line of prose", *lines)
+    assert places_told(found, 2, "some tasks waited 9 % of the time, all 5 %") == (2, 3)
+
+
+@pytest.mark.parametrize("at", [1, 6])
+def test_a_row_of_vmstat_that_a_mail_wrapped_is_quoted_with_all_its_values(at):
+    rows = ("> 0  2      0  87000  14000 800000    0    0     0 30000 1400  1300  4 6", "> 0 90")
+    head = ("> r  b   swpd   free   buff  cache   si   so    bi    bo   in    cs us", "> sy id wa", *rows)
+    # of lines whose header is cut off those below have the names
+    found = quote(source(*rows, "> I ran some tests", *head) if at == 1 else source("", "", "x", *head), at)
+    assert found.text.split()[1:] == " ".join(rows).replace(">", "").split()
+    assert found.header.split()[-4:] == ["us", "sy", "id", "wa"]
+
+
+def test_a_count_of_cpus_marks_no_share_of_their_time():
+    header = " r  b   swpd   free   si   so    bi    bo   in   cs us sy id wa st"
+    quoted = row(3, " 8  0      0 123456    0    0  5000   300 1200 2400  5  3 52 40  0", header)
+    evidence = [Evidence("8 tasks want to run on 4 CPUs", quotes=(quoted,))]
+    ((found,),) = [one.rows for one in excerpts.excerpts(evidence, set())]
+    assert {header.split()[at] for at in found.cited} == {"r"}

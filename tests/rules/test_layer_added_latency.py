@@ -237,6 +237,14 @@ def test_tens_of_thousands_in_flight_while_busy_are_counters_that_contradict_eac
         assert "80,950 requests in flight while busy" in outcome.reason
 
 
+def test_memory_alone_limits_what_a_layer_holds_of_buffered_writes(report_of):
+    both = {"r/s": 2.0, "rkB/s": 16.0, "r_await": 7.0, "w/s": 4.0, "wkB/s": 60.0}
+    upper = both | {"w_await": 3950.0, "aqu-sz": 16.0, "%util": 0.02}
+    disk = both | {"w_await": 9.0, "aqu-sz": 0.05, "%util": 0.2}
+    finding = only(report_of(iostat([{"dm-5": upper, "sda": disk}] * 20), rules=[RULE]))
+    assert "80,000 requests are in flight while it is busy: buffered writes" in finding.summary
+
+
 @pytest.mark.parametrize(
     ("changes", "is_told"),
     [

@@ -83,6 +83,16 @@ def test_minutes_in_which_nothing_gets_done_are_a_cost(report_of, minute, five, 
     assert alone.severity == ("notice" if severity == "warning" else "info")
 
 
+@pytest.mark.parametrize(("iowait", "severity"), [(35.0, "critical"), (2.0, "warning")])
+def test_iowait_of_several_tasks_shows_that_no_single_reader_waits(report_of, iowait, severity):
+    psi = "".join(f"{kind} avg10=84.50 avg60=80.00 avg300=78.00 total=26\n" for kind in ("some", "full"))
+    host = AVERAGED.replace("(2 CPU)", "(16 CPU)").replace("30.00", f"{iowait:.2f}")
+    finding = only(report_of(f"cat /proc/pressure/io\n{psi}\n{host}", rules=[RULE]))
+    assert finding.severity == severity
+    told = any("counts 5.6 tasks that wait, on average since boot" in item.text for item in finding.evidence)
+    assert told is (severity == "critical")
+
+
 AVERAGED = """\
 Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)
 

@@ -57,6 +57,26 @@ def test_a_busy_flush_chain_beside_a_free_cpu_fires(report_of, context, confiden
     assert finding.evidence[0].values["occupancy"] == pytest.approx(6 * 0.174)
 
 
+@pytest.mark.parametrize(
+    ("await_ms", "iowait", "severity", "says"),
+    [
+        (120.0, 13.0, "notice", "flushing 72 % of the time"),
+        (120.0, 40.0, "warning", "flushing 72 % of the time"),
+        (150.0, 13.0, "warning", "flushing 90 % of the time"),
+        (174.0, 13.0, "warning", "flushing all the time"),
+    ],
+)
+def test_flushes_with_time_between_them_are_a_notice_unless_a_task_waits_as_long(
+    report_of, await_ms, iowait, severity, says
+):
+    cpu = FREE | {"%iowait": iowait, "%idle": 88.0 - iowait}
+    finding = only(report_of(run({"f_await": await_ms}, cpu), rules=[RULE]))
+    assert finding.severity == severity
+    assert says in finding.summary
+    # how much more work fits is known where the flushes are what limits
+    assert any("times the work fits" in item.text for item in finding.evidence) is (severity == "warning")
+
+
 SYNCS = {"w/s": 420.0, "wkB/s": 2100.0, "w_await": 1.5, "f/s": 210.0, "f_await": 2.4, "aqu-sz": 1.13}
 
 

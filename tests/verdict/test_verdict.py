@@ -1437,6 +1437,18 @@ def test_averages_of_late_writes_that_nobody_waits_for_say_so(iowait, reads, wai
     assert ("on average nobody is seen to wait for I/O (sda: 6.20 writes/s" in said) is is_told
 
 
+@pytest.mark.parametrize(
+    ("iowait", "reads", "is_told"),
+    [("0.11", "4.00", True), ("3.20", "4.00", False), ("0.11", "40.00", False)],
+)
+def test_an_idle_host_that_was_booted_minutes_ago_is_told_with_its_cpus(iowait, reads, is_told):
+    cpu = f"avg-cpu:  %user %nice %system %iowait %steal %idle\n 2.10 0.00 1.20 {iowait} 0.00 92.00\n\n"
+    table = "Device: tps MB_read/s MB_wrtn/s MB_read MB_wrtn\nvdb 22.00 0.00 1.50 2 1800\n"
+    said = report_of(LINUX + cpu + table + f"vdc {reads} 0.12 0.00 145 0\n").headline
+    assert ("on average over 20 min nobody is seen to wait for I/O (vdb: 22 writes/s" in said) is is_told
+    assert f"the CPUs were 3 % busy on average, iowait {float(iowait):.1f} %" in said
+
+
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
 def test_totals_tell_over_how_long_nothing_was_slow_on_average(iowait, is_calm):
     cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"

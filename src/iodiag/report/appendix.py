@@ -241,7 +241,8 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
 def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES_SHOWN) -> TextTable:
     """What each device was doing: its longest states in a line each, the rest of them summed.
 
-    Where `most` is one, the state in which its requests waited longest in all stands for the others.
+    Where `most` is one, the state in which its requests waited longest in all stands for the others; of the
+    device that the first screen tells the cost of it is that one, so that one screen has one load of it.
 
     Devices of the verdict come first, then those of findings, then those that are busy longest. The slowest
     of all is among them in any case.
@@ -268,7 +269,9 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     anchors: list[str] = []
     for host, name in shown:
         whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
-        lines = _state_lines(of_device[host, name], most)
+        is_first = most == 1 and (name,) == in_verdict[:1] and not has_hosts
+        cost = report.verdict.cost if report.verdict and is_first else ""
+        lines = [wording.prose(cost)] if cost else _state_lines(of_device[host, name], most)
         lines += [wording.prose(text) for text in timed.get((host, name), ())[:TIMED_SHOWN]]
         called: Spans = (wording.name(name),) if name else (Span("all traced devices"),)
         rows += [(called, *whose, text) for text in lines]

@@ -12,7 +12,7 @@ from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.host.who_waits import waiting_crowd
 from iodiag.analysis.measure.evidence import best_matching_lines, of_averages
-from iodiag.analysis.measure.quoting import quote
+from iodiag.analysis.measure.quoting import places_told, quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import (
@@ -173,13 +173,20 @@ def with_quotes(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -
     for item in evidence:
         if not item.quotes and item.lines and item.source in sources:
             item = _with_telling(item, sources[item.source])
-        quotes = tuple(
-            quote(sources[q.source], q.line)
-            for q in item.quotes
-            if q.source in sources and sources[q.source].pos_unit == "line"
-        )
+        known = [q for q in item.quotes if q.source in sources and sources[q.source].pos_unit == "line"]
+        places = [(q.source, at) for q in known for at in places_told(sources[q.source], q.line, item.text)]
+        quotes = tuple(quote(sources[name], at) for name, at in places)
+        if any((q.source, q.line) not in places for q in known) or len(places) > len(known):
+            item = _with_lines_told(item, sources[item.source])
         result.append(replace(item, quotes=quotes))
     return tuple(result)
+
+
+def _with_lines_told(item: Evidence, source: Source) -> Evidence:
+    """Evidence of rows of several lines each: the lines with the numbers, then those where rows begin."""
+    told = [at for line in item.lines for at in places_told(source, line, item.text)]
+    lines = tuple(dict.fromkeys((*told, *item.lines)))
+    return replace(item, lines=lines, rows=max(item.rows, len(lines)))
 
 
 def _with_telling(item: Evidence, source: Source) -> Evidence:

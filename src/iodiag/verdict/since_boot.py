@@ -231,11 +231,16 @@ def did_nobody_wait(view: View) -> bool:
 
 
 def _reads_in_flight(series: DeviceSeries) -> float:
-    """Reads per second times their latency, or that of all where no column has theirs; NaN unknown."""
+    """Reads per second times their latency, or that of all where no column has theirs; NaN unknown.
+
+    Few whose latency no column shows are none: whoever waits for these is in the iowait of idle CPUs.
+    """
     rows = series.samples
     column = "read_await_ms" if rows.has("read_await_ms") else "latency_ms"
-    rate = weighted.mean(rows, "reads_per_s")
-    return rate * weighted.mean(rows, column) / 1000 if rate > 0 else 0 * rate
+    rate, latency = weighted.mean(rows, "reads_per_s"), weighted.mean(rows, column)
+    if np.isnan(latency) and (rate <= _FEW_PER_S or weighted.mean(rows, "ios_per_s") <= _FEW_PER_S):
+        return 0.0
+    return rate * latency / 1000 if rate > 0 else 0 * rate
 
 
 def is_past_sane(series: DeviceSeries, state: State) -> bool:

@@ -133,7 +133,7 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
         said = f"{on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
-        said += _load_clause(views)
+        said += _load_clause(views) + _cpus_on_average(averaged)
         says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
         lead = _lead_of_averages(views, is_calm=is_calm and _NOT_SLOW in says)
         return bounds or (
@@ -598,6 +598,16 @@ def _cpu_clause(views: Sequence[View], when: str = "") -> str:
             peak = ", at most {most:.1f} %" if most > shares.iowait else ""
             text = f"; {when}the CPUs were {{busy:.0f}} % busy, and iowait was {{iowait:.1f}} %"
             return say(text + peak, values)
+    return ""
+
+
+def _cpus_on_average(averaged: Sequence[View]) -> str:
+    """What CPUs of which only averages are known did, as the end of a clause."""
+    for view in averaged:
+        shares = cpu_shares(view.cpu_all) if "cpu" in view.average_only else None
+        if shares is not None:
+            text = "; the CPUs were {busy:.0f} % busy on average, iowait {iowait:.1f} %"
+            return say(text, {"busy": shares.busy, "iowait": shares.iowait})
     return ""
 
 

@@ -205,6 +205,12 @@ def test_ordinary_messages_are_read_and_no_events(message):
     assert dict(capture.ledgers[0].counts) == {"context": 2}
 
 
+def test_a_process_that_was_killed_is_no_trouble_of_a_device():
+    log = f"[90000.000000] {ERROR}\n[90001.000000] convert invoked oom-killer: gfp_mask=0x201da, order=0\n"
+    text = "the kernel's log has 2 lines, 1 of them on trouble of a device, and 1 on other trouble"
+    assert [fact.text for fact in read(log).evidence] == [text]
+
+
 def test_a_boot_looks_for_what_is_there():
     boot = "[    1.0000] ata1: SATA link down (SStatus 0)\n[    2.0000] ata2: hard resetting link\n"
     assert "events" not in read(boot).tables

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.view.view import View
 from iodiag.model.units import HALF_DIGIT, KB_PER_MB
 from iodiag.table.table import Table, by_text
@@ -68,16 +68,26 @@ def _between(rows: Table) -> Between | None:
 
 def over_hours(views: Sequence[View]) -> str:
     """How long averages since boot are of, as totals beside their rates tell; empty where none does."""
-    spans = [np.empty(0)]
+    bounds = [np.empty((2, 0))]
     for old in (view.since_boot["disk"] for view in views if "disk" in view.since_boot):
-        for way in ("read", "write"):
-            rates = old.floats(f"{way}_kb_per_s")
-            is_known = rates >= _TELLING_KB
-            spans.append(old.floats(f"{way}_kb")[is_known] / rates[is_known])
-    seconds = np.concatenate(spans)
-    seconds = seconds[np.isfinite(seconds)]
-    is_one = len(seconds) > 0 and np.ptp(seconds) <= _UNSURE * np.median(seconds)
-    return say(" over {hours} h", {"hours": float(np.median(seconds)) / 3600}) if is_one else ""
+        totals = np.array([old.floats(f"{way}_kb") for way in ("read", "write")])
+        rates = np.array([old.floats(f"{way}_kb_per_s") for way in ("read", "write")])
+        digit = KB_PER_MB if (totals % KB_PER_MB == 0).all() else 1.0
+        is_known = (rates >= _TELLING_KB) & np.isfinite(totals)
+        totals, rates, half = totals[is_known], rates[is_known], HALF_DIGIT * digit
+        # what is printed may be as much as half a digit off
+        bounds.append(
+            np.array([(totals - digit / 2) / (rates + half), (totals + digit / 2) / (rates - half)])
+        )
+    shortest, longest = np.concatenate(bounds, axis=1)
+    if not len(shortest):
+        return ""
+    low, high = float(shortest.max()), float(longest.min())
+    if not abs(high - low) <= _UNSURE * high:
+        return ""
+    seconds = (low + high) / 2
+    values: Values = {"hours": round(seconds / 3600, 1), "minutes": seconds / 60}
+    return say(" over {hours} h" if seconds >= 3600 else " over {minutes:.0f} min", values)
 
 
 _TELLING_KB = 10.0

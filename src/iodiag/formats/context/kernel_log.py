@@ -385,7 +385,10 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
         count = log.hosts[host] if len(hosts) > 1 else len(lines)
         own = {row.event.line: row.event.alike + 1 for row in log.rows if len(hosts) < 2 or row.host == host}
         events = sum(own.values())
-        text = f"the kernel's log has {count} lines, {events} of them on trouble of a device"
+        # a process that was killed, or waits, names no device
+        devices = sum(own[line] for line in {row.event.line for row in log.rows if row.device} & own.keys())
+        text = f"the kernel's log has {count} lines, {devices} of them on trouble of a device"
+        text += f", and {events - devices} on other trouble" * (events > devices)
         values: Values = {"lines": float(count), "events": float(events), "known": float(log.known)}
         yield replace(fact("kernel-log", text, values, source, ends), host=host or None)
 

@@ -187,7 +187,7 @@ def _beside_commits(view: View, limits: Limits) -> Side | None:
     )
     text = "sessions that wait for another's commit sleep on a lock, which counts as idle"
     names = tuple(chain.series.name for chain in judgement.places)
-    is_full = judgement.is_at_ceiling
+    is_full = judgement.is_at_ceiling or commits.has_time(view, judgement, _defaults(commits.THRESHOLDS))
     evidence = (cite(cpu.rows, text, weighs="context"),)
     return Side(summary, cpu, judgement.confidence, evidence, names, is_full=is_full)
 

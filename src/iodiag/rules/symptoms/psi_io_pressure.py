@@ -7,8 +7,8 @@ that is so in a quarter of them.
 Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
 
 When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that is its
-business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks, and a
-notice where it is one.
+business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks, a notice
+where it is one, and critical where iowait counts more (by averages since boot, those of another time).
 Asynchronous I/O and waits for a lock behind an I/O are not counted, so that little pressure beside a full
 device means that nobody waits, not that there is no queue.
 
@@ -54,6 +54,7 @@ def _finding(
     view: View, table: Table, rows: Table, kind: str, shares: tuple[float, float], limits: Limits
 ) -> Finding:
     blocked_tasks, (some, full) = blocked(view, rows), shares
+    waiters = _by_iowait(view, rows, limits) if blocked_tasks is None and _is_long(rows, limits) else None
     is_lasting = len(rows) >= limits.lasting / 100 * len(table)
     severity: Severity = "notice"
     if not is_lasting:
@@ -63,8 +64,10 @@ def _finding(
         severity = "notice" if _is_long(rows, limits) else "info"
     elif blocked_tasks is not None and full >= limits.full:
         severity = "critical" if full >= limits.stand_still else "warning"
+    elif waiters is not None:
+        severity = "critical"
     elif _is_long(rows, limits):
-        # one patient reader on an idle host may do this: without a count of tasks it is no standstill
+        # one patient reader on an idle host may do this: where nothing counts tasks it is no standstill
         severity = "warning"
     # the kernel's own account of the sample; averages of the last seconds also hold what was before it
     sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
@@ -92,6 +95,7 @@ def _finding(
         evidence=(
             cite(rows, text, values, worst=f"io_full{kind}_pct"),
             *_waiters(blocked_tasks, limits),
+            *((waiters,) if waiters else ()),
             *_devices(view, rows),
         ),
         refutes=("a benchmark whose only task is to wait for the disk",),
@@ -103,6 +107,18 @@ def _is_long(rows: Table, limits: Limits) -> bool:
     """Whether all tasks waited for half of the last minute and of the last five, by the kernel's averages."""
     shares = [rows.floats(f"io_full_{seconds}s_pct") for seconds in (60, 300)]
     return bool((np.minimum(*shares) >= limits.lost).any())
+
+
+def _by_iowait(view: View, rows: Table, limits: Limits) -> Evidence | None:
+    """That idle CPUs count more than one task that waits, in these samples, else on average since boot."""
+    is_average = "cpu" in view.average_only
+    cpu = view.cpu_all if is_average else view.cpu_at(rows)
+    tasks = weighted.mean(cpu, "iowait_pct", "cpu") * (view.cpus or 0) / 100 if cpu is not None else 0.0
+    if not tasks >= limits.waiters:
+        return None
+    text = "iowait of {iowait:.1f} % on {cpus} CPUs counts {tasks:.1f} tasks that wait"
+    values: Values = {"tasks": tasks, "cpus": view.cpus or 0, "iowait": 100 * tasks / (view.cpus or 1)}
+    return cite(cpu, text + ", on average since boot" * is_average, values, worst="iowait_pct")
 
 
 def _waiters(blocked_tasks: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
@@ -134,7 +150,7 @@ RULE = Rule(
     title="Tasks lose time to I/O",
     why="Time in which all tasks wait for I/O is time in which nothing gets done.",
     remedy=(
-        "Find the cause among the other findings; this one says how much it costs.",
+        "Find the device and who loads it: iostat -xt 1 30 and pidstat -d 1 side by side.",
         "See which control group waits: grep . /sys/fs/cgroup/*/io.pressure.",
     ),
     needs=Needs(one_of=({"pressure": ("io_some_pct|io_some_10s_pct|io_some_60s_pct",)},)),

@@ -7,6 +7,8 @@ and nothing on older ones; beside writes larger than 16 kB it may as well be dis
 Counted flushes are believed from one sample on; that none is counted shows nothing where small writes come
 one at a time, as a disk without a write cache gets none. Flushes that each follow the same small number of
 writes, and with these fill the time while about one task waits by iowait, are that task's, and a notice.
+Flushes with more than a fifth of the time between them are a notice as well where iowait counts no task that
+waits as long: there is room for more commits.
 Small writes one at a time that keep a device busy for half of the time, each of them slow, are told as
 commits or other synchronous writes, from one sample on; below 80 % busy as a notice. A process list full of
 COMMIT, settings that make each commit durable, and runnable tasks that come in crowds are further witnesses;
@@ -44,6 +46,7 @@ from iodiag.rules.causes.serialized_commit.commits import (
     THRESHOLDS,
     Chain,
     Judgement,
+    has_time,
     is_durable,
     judge,
     would_show,
@@ -98,10 +101,10 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     room += (_CARRIED + _FLAT * judgement.is_at_ceiling) * bool(carrier) + "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
-    first, least = judgement.chains[:1], limits.full_util / 100
-    has_time = any(one.is_loop or (one.is_signature and one.util < least) for one in first)
     return RULE.finding(
-        severity="notice" if judgement.confidence == "low" or has_time else "warning",
+        severity="notice"
+        if judgement.confidence == "low" or has_time(view, judgement, limits)
+        else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.places),
         **(time_fields(rows) if rows is not None else {}),
@@ -109,7 +112,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         evidence=(
             *(item for chain in judgement.chains[:4] for item in _of_chain(chain, judgement.may_discard)),
             *_of_carrier(carrier),
-            *_of_host(judgement, limits),
+            *_of_host(view, judgement, limits),
             *_outside(judgement, limits),
         ),
         **_EITHER if judgement.may_discard else _of_commits(view, judgement),
@@ -204,7 +207,8 @@ def _said(judgement: Judgement) -> str:
             f"Synchronous writes {sure} for each other: {{device}} is flushed {{flushes}} times/s, once per "
         )
         return text + "{each:.2g} writes; write and flush take {write_await} and {flush_await} ms"
-    text = f"Commits {sure} for each other: {{device}} is flushing all the time"
+    often = "all the time" if first.occupancy >= 1 else "{share:.0f} % of the time"
+    text = f"Commits {sure} for each other: {{device}} is flushing {often}"
     return text + " ({flushes} flushes/s, {flush_await} ms each)"
 
 
@@ -259,13 +263,15 @@ def _of_chain(chain: Chain, may_discard: bool) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
+def _of_host(view: View, judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = "{available:.1f} % of CPU time is unused (idle {idle:.1f} % plus iowait {iowait:.1f} %): "
         # a device that is hardly left idle takes no more, however much the CPU would
         is_full = any(chain.util >= limits.full_util / 100 for chain in judgement.chains[:1])
-        text += _NO_ROOM if judgement.is_at_ceiling or is_full else _ROOM
+        # nor does the CPU tell how much more flushes allow that do not fill the time
+        is_full |= judgement.is_at_ceiling or has_time(view, judgement, limits)
+        text += _NO_ROOM if is_full else _ROOM
         yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
     if bursts:
         text = (

@@ -153,6 +153,7 @@ class Chain:
             "count": len(self.rows),
             "samples": len(self.series.samples),
             "occupancy": self.unseen if self.is_inferred and not self.is_signature else self.occupancy,
+            "share": 100 * self.occupancy,
             "writes": self.writes_per_s,
             "write_kb": self.write_kb,
             "write_await": self.write_await_ms,
@@ -220,6 +221,20 @@ class Judgement(NamedTuple):
     def is_at_ceiling(self) -> bool:
         """Whether the disk that takes the writes does so at a flat rate, and takes no more."""
         return self.carrier is not None and self.carrier.flat_pct >= 0
+
+
+def has_time(view: View, judgement: Judgement, limits: Limits) -> bool:
+    """Whether the first device could take more: it rests between its writes, or between its flushes.
+
+    Between flushes it does not rest where idle CPUs count a task that waits as long as these take.
+    """
+    for chain in judgement.chains[:1]:
+        if chain.is_signature:
+            return chain.util < limits.full_util / 100
+        cpu = judgement.witnesses.cpu
+        waits = cpu.iowait / 100 * (view.cpus or 0) if cpu else 0.0
+        return chain.is_loop or (chain.occupancy < limits.full_occupancy and not waits >= limits.occupancy)
+    return False
 
 
 def judge(view: View, limits: Limits) -> Judgement:

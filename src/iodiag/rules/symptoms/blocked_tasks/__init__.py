@@ -409,7 +409,9 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     busiest = busiest_on_average(view)
     rows = cpu[cpu.floats("iowait_pct") >= _least_iowait(view, busiest, limits)]
     if not len(rows):
-        return RULE.undetermined("iowait is low, and no column counts blocked tasks")
+        is_low = not (cpu.floats("iowait_pct") >= limits.iowait).any()
+        why = "iowait is low" if is_low else "no disk was busy most of the time on average"
+        return RULE.undetermined(f"{why}, and no column counts blocked tasks")
     share = rows.floats("iowait_pct")
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
