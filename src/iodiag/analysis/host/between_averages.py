@@ -86,7 +86,7 @@ def over_hours(views: Sequence[View]) -> str:
     if not abs(high - low) <= _UNSURE * high:
         return ""
     seconds = (low + high) / 2
-    values: Values = {"hours": round(seconds / 3600, 1), "minutes": seconds / 60}
+    values: Values = {"hours": round(seconds / 3600, 2), "minutes": seconds / 60}
     return say(" over {hours} h" if seconds >= 3600 else " over {minutes:.0f} min", values)
 
 
