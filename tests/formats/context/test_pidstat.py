@@ -1,7 +1,7 @@
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import iodiag
@@ -179,6 +179,7 @@ def test_a_command_keeps_its_program_and_none_of_its_arguments(command, name):
         st.sampled_from([*SAMPLES.splitlines(), "", "x", "03:11:57 PM 0 1", "Average: 1 2 3"]), max_size=12
     )
 )
+@example([SAMPLES.splitlines()[at] for at in (7, 2, 0, 1)])
 def test_no_order_of_lines_breaks_it(lines):
     for block in blocks_of(FORMAT, "\n".join(lines)):
         assert 1 <= block.used <= len(lines)

@@ -275,7 +275,7 @@ def _unrounded(moved: Floats, rate: Floats, size: Floats, parts: int) -> Floats:
     exact = rate * size
     off = np.abs(exact - moved)
     steps = np.nan_to_num(moved) / _HUNDREDTH_MB
-    is_rounded = np.abs(steps - np.rint(steps)) < _SAME_SIZE
+    is_rounded = (moved <= _HUNDREDTH_MB / 2 / _LITTLE_OFF) & (np.abs(steps - np.rint(steps)) < _SAME_SIZE)
     # digits of the rate and the size hide as much, too
     hidden = HALF_DIGIT * (rate + size)
     is_rounded &= (off > hidden) & (off <= parts * _HUNDREDTH_MB / 2 + hidden)
@@ -284,6 +284,9 @@ def _unrounded(moved: Floats, rate: Floats, size: Floats, parts: int) -> Floats:
 
 _HUNDREDTH_MB = KB_PER_MB / 100
 """The last place of MB/s, in kB/s."""
+
+_LITTLE_OFF = 0.001
+"""Share of a rate by which its rounding does no harm: what is printed stays as it is."""
 
 
 def _merges(disk: Table) -> Columns:

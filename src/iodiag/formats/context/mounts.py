@@ -46,7 +46,7 @@ _DF_HEAD = (
     r"^\s*Filesystem\s+(?:Type\s+)?(?:(?:\d{1,4}[KMGB]?-blocks|Size)\s+Used|(?P<inodes>Inodes)\s+IUsed)"
     r"\s+.*Mounted on\s*$"
 )
-_DF_ROW = r"^\s*/dev/\S+\s+(?:[a-z]\w{1,15}\s+)?[\d.]+[GTP]i?(?:\s+[\d.]+[KMGTP]?i?){2}\s+\d{1,3}%\s+/"
+_DF_ROW = r"^\s*/dev/\S+\s+(?:[a-z]\w{1,15}\s+)?[\d.]+[GTP]i?(?:\s+[\d.]+[KMGTP]?i?){2}\s+\d{1,3}%\s+/\S*\s*$"
 """A row whose header was cut off: what is counted in G is space, where smaller numbers may be of inodes."""
 _FIND_HEAD = r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$"
 _NETWORK = r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$"

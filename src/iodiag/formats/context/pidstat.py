@@ -152,7 +152,7 @@ def _samples(listing: Listing, *, is_open: bool) -> _Samples:
         rows.with_columns(is_cut=is_cut)[is_first],
         ends,
         median(lengths) if lengths else math.nan,
-        reports - bool((is_told & is_cut).any()),
+        max(1, reports - bool((is_told & is_cut).any())),
         frozenset(sample[is_sample & (is_refused | ~is_whole | is_cut)].tolist()),
     )
 
