@@ -70,14 +70,23 @@ def words_of(captures: list[Capture]) -> set[str]:
     ]
     texts += [name for c in captures for name in (*c.sources, *c.hosts)]
     words = {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)}
-    known = own_words() | {
-        "el5",
-        "el6",
-        "el7",
-        "deb12u1",
-        "neighbors",
-        "gt",
-    }  # of releases, a setting, of HTML
+    tables = (frame for c in captures for frame in (*c.tables.values(), *c.averages.values()))
+    interrupts = " ".join(
+        item for frame in tables if "interrupt" in frame for item in frame["interrupt"].unique()
+    )
+    of_kernel = {word.lower() for word in re.findall(r"[^\W_]+", interrupts)}  # numbers, or names such as NMI
+    known = (
+        own_words()
+        | of_kernel
+        | {
+            "el5",
+            "el6",
+            "el7",
+            "deb12u1",
+            "neighbors",
+            "gt",
+        }
+    )  # of releases, a setting, of HTML
     return {
         w
         for w in words
