@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Literal
 
@@ -31,7 +31,7 @@ from iodiag.analysis.states.states import State, counts_no_bytes, state_of, stat
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     healths,
@@ -285,9 +285,10 @@ def _lowest_first(suspects: Suspects) -> Iterator[tuple[View, DeviceSeries]]:
         for view, s in suspects
     ]
     found = [suspects[place] for place in sorted(range(len(suspects)), key=lambda place: ranks[place])]
-    like = [one for one in found if one[0] is found[0][0] and are_alike(found[0][1], one[1])]
-    held = [waited(busiest(series)) for _, series in like]
-    yield from sorted(found, key=lambda one: one not in like or held[like.index(one)] < max(held))
+    for view, lead in found[:1]:
+        like = [at for at, (of, one) in enumerate(found) if of is view and are_alike(lead, one)]
+        found.insert(0, found.pop(max(like or [0], key=lambda at: waited(busiest(found[at][1])))))
+    yield from found
 
 
 def _is_warning(finding: Finding) -> bool:
@@ -329,10 +330,16 @@ def _of_trouble(
 
 def _before(first: Finding, findings: Sequence[Finding]) -> str:
     """What the average since boot shows of its device, where that is no matter of a moment, as a sentence."""
-    begins = tuple(f"{name} was " for name in first.devices)
-    texts = (one.text for f in findings if f.host == first.host for one in f.evidence)
-    told = (text for text in texts if "on average since boot: " in text)
-    return next((f" {text}." for text in told if text.startswith(begins)), "")
+    own = [finding for finding in findings if finding.host == first.host]
+    told = (_reading(own, name, {"busy", "held", "latency"}) for name in first.devices)
+    return next((f" {item.text}." for item in told if item is not None), "")
+
+
+def _reading(findings: Sequence[Finding], device: str, numbers: Set[str]) -> Evidence | None:
+    """What a reading says of a device by some numbers, if any does."""
+    items = (item for finding in findings if finding.role == "reading" for item in finding.evidence)
+    of_device = (item for item in items if item.values.get("device") == device)
+    return next((item for item in of_device if numbers <= item.values.keys()), None)
 
 
 def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
@@ -586,7 +593,8 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
         (text for view in views if not is_crowd(view) and (text := many_ask(view))),
         "",
     )
-    also = _inflated_util_clause(name, findings)
+    # several hosts may have a device of that name
+    also = _inflated_util_clause(name, findings) if len(views) == 1 else ""
     also += f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
@@ -597,12 +605,11 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
 
 def _inflated_util_clause(name: str, findings: Sequence[Finding]) -> str:
     """What a reading finds a device to be busy at the most, by what is in flight, as the end of a clause."""
-    for values in (item.values for f in findings if f.role == "reading" for item in f.evidence):
-        is_of_util = values.get("device") == name and {"util", "depth", "busy"} <= values.keys()
-        if is_of_util and float(values["busy"]) < float(values["util"]):
-            text = "; its %util is inflated: it shows {util} % with {depth} requests in flight, which is "
-            return say(text + "{busy:.0f} % at the most", values)
-    return ""
+    found = _reading(findings, name, {"util", "depth", "busy"})
+    if found is None or float(found.values["busy"]) >= float(found.values["util"]):
+        return ""
+    text = "; its %util is inflated: it shows {util} % with {depth} requests in flight, which is "
+    return say(text + "{busy:.0f} % at the most", found.values)
 
 
 def _busiest_of(used: Sequence[DeviceSeries]) -> tuple[str, str]:

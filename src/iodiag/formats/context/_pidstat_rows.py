@@ -139,15 +139,16 @@ def _end(listing: Listing, found: Walk, is_open: bool) -> tuple[int, bool]:
     edges = np.flatnonzero(np.diff(np.r_[True, is_own, True])).tolist()
     for first, after in zip(edges[::2], edges[1::2], strict=True):
         between = [text.numbered(at) for at in solid[first:after].tolist()]
-        damaged = [line.number for line in between if begins_as_row(line.text)]
-        is_command = _may_be_command(line.text for line in between if line.number not in damaged)
+        is_damaged = [begins_as_row(line.text) for line in between]
+        others = (line.text for line, own in zip(between, is_damaged, strict=True) if not own)
+        is_command = _may_be_command(others)
         if after == len(solid):
             return int(solid[first]), is_open and is_command
         is_in_table = found.classes[solid[after]] != CLASS["header"]
-        if len(damaged) < len(between) and not (is_in_table and is_command):
+        if not all(is_damaged) and not (is_in_table and is_command):
             return int(solid[first]), False
         # what stands below a damaged row may be the rest of it
-        listing.unread += [line.number for line in between if damaged and line.number >= damaged[0]]
+        listing.unread += [line.number for line in between[(*is_damaged, True).index(True) :]]
     return len(text), is_open
 
 

@@ -41,7 +41,7 @@ from iodiag.analysis.host.process_of_device import (
 from iodiag.analysis.measure.evidence import MOST_TOLD, Values, cite, cite_fact, say
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
-from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB
 
@@ -127,14 +127,11 @@ def _finding(
         shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
     told = "; ".join([*shares, *(item.text for item in (*waits, *reclaims))])
     lead = (*longest, *ended)[0]
-    is_shown = bool(view.devices) and "disk" not in view.average_only
+    severity: Severity = "warning" if _moved(lead)[1] < limits.much else "notice"
+    if view.devices and "disk" not in view.average_only:
+        severity = "notice" if reclaims else "info"  # disks show nothing of memory
     return RULE.finding(
-        # disks show nothing of memory
-        severity=("notice" if reclaims else "info")
-        if is_shown
-        else "warning"
-        if _moved(lead)[1] < limits.much
-        else "notice",
+        severity=severity,
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
         summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(

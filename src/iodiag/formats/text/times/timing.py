@@ -53,10 +53,9 @@ class Timing:
 
     def may_be_since_boot(self) -> Bools:
         """Which rows are of a report that the `doubtful` ones begin, and not flagged as averages."""
-        may_be = np.zeros(len(self.report), dtype=np.bool_)
-        for row in self.doubtful:
-            may_be |= (self.segment == self.segment[row]) & (self.report == self.report[row])
-        return may_be & ~self.since_boot
+        number = self.segment * (self.report.max(initial=0) + 1) + self.report
+        may_be: Bools = np.isin(number, number[self.doubtful]) & ~self.since_boot
+        return may_be
 
     @property
     def absolute(self) -> Floats:
