@@ -277,7 +277,13 @@ def _run_averages(view: View) -> str:
 
 
 def _run_without_disks(view: View) -> str:
-    """What averages over runs tell of all disks together and of the CPUs; empty where they are since boot."""
+    """What averages over runs tell of all disks together and of the CPUs, or of processes; else empty.
+
+    It is empty where they are since boot.
+    """
+    if view.average_only == {"process"}:
+        lack = lack_of_disks([view])
+        return f"This capture is not enough: it has only averages over a run, and {lack}."
     shares = cpu_shares(None if len(view.since_boot.get("cpu", ())) else view.cpu_all)
     io = view.samples("io")
     if shares is None or io is None or not io.has("ios_per_s"):
