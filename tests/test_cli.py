@@ -135,6 +135,14 @@ def test_since_and_until_narrow_the_window(capture, option, expected):
     assert samples_of(analyzed(capture, *option))["sda"] == expected
 
 
+def test_a_report_of_a_part_of_its_captures_says_so(capture):
+    asked = ("--device", "sdb", "--since", "10:15")
+    assert analyzed(capture, *asked)["chosen"] == {"devices": ["sdb"], "since": "10:15", "until": None}
+    told = "only `sdb` and what lies below, without peers to compare with; only samples from 10:15"
+    assert told in run("analyze", capture, *asked).output
+    assert "Looked at" not in run("analyze", capture).output
+
+
 def test_tz_states_the_zone_of_clocks_that_state_none(capture):
     assert analyzed(capture, "--tz", "Europe/Berlin")["timezone"] == "Europe/Berlin"
 

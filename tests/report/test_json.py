@@ -13,6 +13,7 @@ from iodiag.errors import FormatError
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
 from iodiag.model.report import (
+    Chosen,
     DeviceSummary,
     PhaseSummary,
     Report,
@@ -191,6 +192,7 @@ reports = st.builds(
     thresholds=st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=2), max_size=2),
     series=st.lists(st.integers(0, 3).flatmap(series_of), max_size=2).map(tuple),
     timezone=maybe,
+    chosen=st.builds(Chosen, many, maybe, maybe),
 )
 
 

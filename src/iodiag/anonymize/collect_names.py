@@ -204,6 +204,7 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from _hosts(device.host)
         yield of_device(device.name, device.aliases)
         yield from (of_device(member, ()) for member in device.members)
+    yield from (of_device(name, ()) for name in report.chosen.devices)
     for series in report.series:
         yield from _hosts(series.host)
     for activity in report.activity:

@@ -94,6 +94,7 @@ _DEVICES = {
     ("Outcome", "devices"),
     ("FindingChange", "devices"),
     ("Verdict", "devices"),
+    ("Chosen", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
     ("KernelEvent", "device"),

@@ -17,6 +17,7 @@ from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
 from iodiag.model.report import (
+    Chosen,
     DeviceActivity,
     DeviceSummary,
     HostTable,
@@ -151,9 +152,17 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
             for view, host in zip(hosts, told, strict=True)
         ),
         timezone=options.tz,
+        chosen=_chosen(options),
         ignored=ignored,
         names=() if options.names else lone_words_of(capture),
     )
+
+
+def _chosen(options: Options) -> Chosen:
+    """What was asked for, devices by the names that the report has for them."""
+    devices = tuple(map(options.names.to_judge, options.devices)) if options.names else options.devices
+    since, until = (None if one is None else str(one) for one in (options.since, options.until))
+    return Chosen(devices, since, until)
 
 
 def _is_cut(capture: Capture) -> bool:

@@ -63,6 +63,15 @@ class DeviceSummary:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """What of its captures a report is about, as it was asked for; empty and None: all there is."""
+
+    devices: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What a whole report says in a word, and of what; `rule` is the finding's that the sentence is about.
 
@@ -269,6 +278,7 @@ class Report:
     latencies: tuple[MeasuredLatency, ...] = field(default=(), kw_only=True)
     activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
+    chosen: Chosen = field(default=Chosen(), kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()
     findings: tuple[Finding, ...] = ()

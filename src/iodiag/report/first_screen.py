@@ -9,7 +9,7 @@ from datetime import timedelta
 from iodiag.model.capture import Section
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
-from iodiag.model.report import Report, StateSummary
+from iodiag.model.report import Chosen, Report, StateSummary
 from iodiag.report import comparison_sections, finding_sections, wording
 from iodiag.report.appendix import waited
 from iodiag.report.charts import overview
@@ -127,6 +127,18 @@ def _sections(report: Report) -> list[Section]:
     return [section for section in sections if not section.is_context or section.reports] or sections
 
 
+def _looked_at(chosen: Chosen) -> Iterator[Span]:
+    """What a reader of the report must know was left out; nothing where all there is was looked at."""
+    if chosen.devices:
+        yield Span("only ")
+        yield from wording.names(chosen.devices, 4)
+        yield Span(" and what lies below, without peers to compare with")
+    ends = (("from", chosen.since), ("until", chosen.until))
+    times = " ".join(f"{word} {wording.visible(at, wording.NAME_LIMIT)}" for word, at in ends if at)
+    if times:
+        yield Span(f"{'; ' * bool(chosen.devices)}only samples {times}")
+
+
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
     devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
@@ -156,6 +168,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     if others := ", ".join(_other_days(report).values()):
         yield "Days", (Span(f"{others} ran on another day than the rest: not the same moment"),)
+    if looked_at := tuple(_looked_at(report.chosen)):
+        yield "Looked at", looked_at
     if lost := list(_lost(report)):
         rest = f", and of {len(lost) - 1} more" if len(lost) > 1 else ""
         yield "Not read", (*lost[0], Span(rest))
