@@ -44,7 +44,8 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
     return groups
 
 
-def disks_of(view: View) -> list[DeviceSeries]:
+@cached
+def disks_of(view: View) -> Sequence[DeviceSeries]:
     """The disks of a host with samples, without partitions and devices on top of others."""
     found = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
     return without_parts(found)[:MOST_DEVICES]

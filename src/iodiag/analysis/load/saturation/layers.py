@@ -63,7 +63,7 @@ def reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits
     seen = False
     below = [own for leaf in series.leaves if (own := view.series(leaf.name)) is not None]
     if is_unplaced(series):
-        below = disks_of(view)
+        below = list(disks_of(view))
         moved = (own.samples[np.isin(report_keys(own.samples), reports)] for own in below)
         moved_kb = sum(weighted.or_zero(weighted.mean(rows, "kb_per_s")) for rows in moved)
         if not moved_kb >= _CARRIED * weighted.mean(level.rows, "kb_per_s"):
