@@ -17,6 +17,9 @@ COPIED = ("src", "tests", "samples", "docs")
 FILE = re.compile(r"`((?:src|samples|tests)/[\w/.]+)`:(?:(?!```).)*?```\w+\n(.*?)^```", re.S | re.M)
 
 
+LINE = re.compile(r"below `(\[[^`]+\])` in `([^`]+)`:\s+```text\n(.*?)```", re.S)
+
+
 def recipe(heading: str) -> dict[str, str]:
     """The files that a recipe says to write, by path."""
     section = TEXT.split(f"## Recipe: {heading}\n")[1].split("\n## ")[0]
@@ -25,7 +28,7 @@ def recipe(heading: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory) -> Path:
-    """A copy of the project in which both recipes were followed."""
+    """A copy of the project in which all recipes were followed."""
     folder = tmp_path_factory.mktemp("project")
     for name in COPIED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -35,6 +38,9 @@ def followed(tmp_path_factory) -> Path:
         for path, text in recipe(heading).items():
             (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
+    for section, path, line in LINE.findall(TEXT.split("## Recipe: a column\n")[1].split("\n## ")[0]):
+        place = folder / path
+        place.write_text(place.read_text().replace(f"\n{section}\n", f"\n{section}\n{line}", 1))
     done = python(folder, "docs/_generate.py")
     assert done.returncode == 0, done.stderr
     return folder
@@ -68,6 +74,15 @@ def test_the_new_format_is_read_and_the_rule_is_listed(followed):
     assert "ioping" in done.stdout, done.stderr
     assert "sub-block-writes" in python(followed, "-m", "iodiag", "rules").stdout
     assert (followed / "docs" / "rules" / "sub-block-writes.md").exists()
+
+
+def test_the_new_column_is_read_and_described(followed):
+    capture = followed / "paging.txt"
+    capture.write_text("10:00:01 pgpgin/s pgrefill/s\n10:00:02 4.00 17.00\n")
+    done = python(followed, "-m", "iodiag", "convert", "paging.txt", "--table", "paging")
+    assert "pages_refilled_per_s" in done.stdout, done.stderr
+    assert "17.0" in done.stdout
+    assert "pages_refilled_per_s" in (followed / "docs" / "columns.md").read_text()
 
 
 @pytest.mark.parametrize(
