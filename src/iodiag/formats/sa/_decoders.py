@@ -141,8 +141,9 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Act
     samples = pair(stored, keys_of((numbers,), stored.period), context.seconds, ("tps", *sectors))
     columns = columns_of(section, samples)
     requests, seconds = samples.delta("tps"), samples.seconds
-    moved = np.sum([samples.delta(name) for name in sectors], axis=0)
-    columns["request_size_kb"] = _per(moved / 2.0, requests)
+    if sectors:  # a record that its header declares too short for them has none
+        moved = np.sum([samples.delta(name) for name in sectors], axis=0)
+        columns["request_size_kb"] = _per(moved / 2.0, requests)
     ticks = [name for name in ("rd_ticks", "wr_ticks", "dc_ticks") if stored.has(name)]
     if stored.has("rd_ticks", "wr_ticks"):
         columns["await_ms"] = _per(np.sum([samples.delta(name) for name in ticks], axis=0), requests)
