@@ -393,14 +393,21 @@ def test_the_calm_before_does_not_outvote_a_stretch_in_the_kernel(report_of, row
         assert "No trouble is visible" not in report.headline
 
 
-@pytest.mark.parametrize(
-    ("runs", "is_told"), [("First run:\n{0}\nSecond run:\n{1}", True), ("{0}{1}", False)]
-)
-def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of, runs, is_told):
+def test_a_run_without_cpu_time_is_not_outvoted_by_one_that_waits(report_of):
     rows = [vmstat([row] * count) for row, count in ((WAITING, 9), (OUT, 5))]
-    report = report_of(runs.format(*rows), rules=[RULE])
-    assert (only(report) is not None) == is_told
-    assert ('in 5 of 5 samples. This is the run "Second run"' in report.headline) == is_told
+    report = report_of("First run:\n{}\nSecond run:\n{}".format(*rows), rules=[RULE])
+    assert only(report) is not None
+    assert 'in 5 of 5 samples. This is the run "Second run"' in report.headline
+
+
+@pytest.mark.parametrize(("out", "is_told"), [(3, True), (2, False)])
+def test_a_stretch_without_cpu_time_is_a_note_where_tasks_wait_in_the_rest(report_of, out, is_told):
+    report = report_of(vmstat([*[WAITING | {"b": 9, "bo": 8000}] * 9, *[OUT] * out]))
+    found = [finding for finding in report.findings if finding.rule == RULE]
+    assert bool(found) == is_told
+    assert report.verdict.state == "open"
+    assert "tasks are blocked" in report.headline
+    assert all(one.severity == "notice" and f"in {out} of {9 + out} samples" in one.summary for one in found)
 
 
 @pytest.mark.parametrize(("tasks", "status"), [(9, "undetermined"), (2, "clear")])
