@@ -638,3 +638,20 @@ def test_tasks_of_another_run_do_not_wait_for_a_trickle(report_of):
     later = [vmstat([{"b": 0, "wa": 0, "id": 96}] * 5), iostat([{"sda": trickle}] * 7)]
     text = "".join(f"Before:\n{one}\nAfter:\n{two}\n" for one, two in zip(runs, later, strict=True))
     assert only(report_of(text, rules=[RULE])).severity == "notice"
+
+
+def test_a_read_and_a_write_do_not_lead_as_their_mean(report_of):
+    one_each = {"r/s": 1, "rkB/s": 4, "r_await": 0.0, "w/s": 1, "wkB/s": 4, "w_await": 656.0}
+    calm = {"r/s": 5, "rkB/s": 20, "r_await": 1.0, "w/s": 98, "wkB/s": 290, "w_await": 3.0}
+    rows = [one_each | {"aqu-sz": 0.66, "%util": 65.7}, *[calm | {"aqu-sz": 0.3, "%util": 29.0}] * 4]
+    found = [f for f in report_of(iostat([{"sda": row} for row in rows])).findings if f.rule == RULE]
+    assert "656 ms for writes of 4.0 kB" in found[0].summary
+
+
+def test_a_stall_before_the_commits_is_not_explained_by_them(report_of):
+    stall = {"w/s": 30, "wkB/s": 120, "w_await": 900.0, "aqu-sz": 27.0, "%util": 100.0}
+    commits = {"w/s": 120, "wkB/s": 360, "w_await": 8.0, "aqu-sz": 0.96, "%util": 95.0}
+    cpu = {"%iowait": 12.0, "%idle": 80.0}
+    report = report_of(iostat([{"sda": stall}, *[{"sda": commits}] * 5], cpu))
+    by_rule = {finding.rule: finding for finding in report.findings}
+    assert by_rule[RULE].explained_by != "serialized-commit"

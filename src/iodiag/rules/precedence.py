@@ -178,6 +178,14 @@ def _is_free(one: Finding, other: Finding) -> bool:
     return one.severity == "info" and other.severity != "info"
 
 
+def _is_apart(cause: Finding, effect: Finding) -> bool:
+    """Whether what one device suffers from was before all that the cause holds for, or after it."""
+    if cause.devices != effect.devices or not cause.samples or not effect.samples:
+        return False
+    (first, last), (begin, end) = cause.samples, effect.samples
+    return end < first or last < begin
+
+
 def _weight(finding: Finding) -> tuple[int, int]:
     return SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
 
@@ -186,7 +194,7 @@ def _explains(cause: Finding, effect: Finding, relatives: Mapping[str, frozenset
     """Whether a finding of a rule that may explain another's does so."""
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
     shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
-    if cause.host != effect.host or not shares or _is_free(cause, effect):
+    if cause.host != effect.host or not shares or _is_free(cause, effect) or _is_apart(cause, effect):
         return False
     if effect.role == "symptom":
         is_sure = cause.confidence != "low" and cause.severity != "info"

@@ -511,11 +511,14 @@ _OF_VIRTUAL = (
 
 
 def _worst(series: DeviceSeries, rows: Table, limits: Limits) -> Values:
-    """What took longest, all requests or one way, in `count` samples; a lone request leads no others."""
+    """What took longest, all requests or one way, in `count` samples; a lone request leads no others.
+
+    Nor do a read and a write lead as their mean: that is of neither.
+    """
     of_all, *of_ways = _too_long(series, rows, limits)
     of_all |= _are_stalls(series.samples)[np.isin(series.samples["sample"], rows["sample"])]
     told = _told(series, rows, (of_all, *of_ways))
-    return max(told, key=lambda values: (float(values["requests"]) > 1, float(values["latency"])))
+    return max(told, key=lambda values: (float(values["of_one_way"]) > 1, float(values["latency"])))
 
 
 def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[Values]:
@@ -538,6 +541,7 @@ def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[
             "device": series.name,
             "count": float(np.count_nonzero(is_own)),
             "requests": float(np.nansum(events_per_sample(rows, rate)[is_own])),
+            "of_one_way": _of_one_way(rows[is_own], rate),
             "direction": plural,
             "latency": float(data[at]),
             "size": size_kb,
@@ -552,6 +556,13 @@ def _told(series: DeviceSeries, rows: Table, masks: Sequence[Mask]) -> Iterator[
             "sane": float(in_line[at] * slowest + flushing[at]),
             "class": class_of(series),
         }
+
+
+def _of_one_way(rows: Table, rate: str) -> float:
+    """How many requests are counted; of both directions, where they are shown, of the one that has more."""
+    ways = [f"{plural}_per_s" for _, plural in DIRECTIONS]
+    is_of_both = rate not in ways and all(map(rows.has, ways))
+    return max(float(np.nansum(events_per_sample(rows, one))) for one in (ways if is_of_both else [rate]))
 
 
 def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
