@@ -252,6 +252,24 @@ def test_a_request_that_the_hypervisor_refused_is_of_the_only_disk_it_has():
     assert told(*hosts, *disks, failed) == [("", "I/O error")]
 
 
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        ("[Fri Mar  5 08:00:0{} 2021] ", "[Fri Mar  5 21:13:07 2021] "),
+        ("Mar  5 08:00:0{} db1 kernel: ", "Mar  5 21:13:07 db1 kernel: "),
+        ("2021-03-05T08:00:0{},000001+01:00 ", "2021-03-05T21:13:07,000001+01:00 "),
+    ],
+    ids=["ctime", "classic", "iso"],
+)
+def test_long_after_the_boot_by_its_stamps_a_reset_is_none_of_the_boot(stamps):
+    booting, later = stamps
+    text = booting.format(0) + "Linux version 5.4.0 (builder) #1 SMP\n"
+    text += booting.format(3) + "ata2: hard resetting link\n"
+    text += later + "nvme nvme0: I/O 123 QID 4 timeout, aborting\n" + later + "ata3: hard resetting link\n"
+    events = read(text).tables["events"]
+    assert list(zip(events["line"], events["kind"], strict=True)) == [(3, "timeout"), (4, "reset")]
+
+
 def test_names_change_with_a_boot():
     text = ""
     for name in ("sda", "sdb"):

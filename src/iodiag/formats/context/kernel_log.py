@@ -152,10 +152,11 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Boot:
-    """What was read of a host since it was started, at line `began`."""
+    """What was read of a host since it was started, at line `began` with the time `stamp`."""
 
     host: str = ""
     began: int = -_LINES_OF_BOOT
+    stamp: str = ""
     events: list[_Event] = field(default_factory=list)
     names: _devices.DeviceNames = field(default_factory=_devices.DeviceNames)
     clocks: list[tuple[float, float]] = field(default_factory=list)
@@ -176,6 +177,8 @@ class _Boot:
         found = kind_of(begin, text)
         if found and found[0] == ACTIVE_PATHS:
             return self._paths_of(**found[1], stamp=stamp)
+        if math.isnan(boot_s):
+            boot_s = _seconds(stamp) - _seconds(self.stamp)
         return found if found and not self._looks_around(at, found[0], text, boot_s) else None
 
     def _paths_of(self, dev: str, paths: str, stamp: str) -> tuple[str, dict[str, str]] | None:
@@ -212,12 +215,12 @@ class _Boot:
             self.clocks.append((boot_s, epoch))
 
     def _looks_around(self, at: int, kind: str, text: str, since: float) -> bool:
-        """Whether a line is of the time when the kernel looks for what is there."""
+        """Whether a line, `since` seconds after the first, is of when the kernel looks for what is there."""
         if not (is_power_on := _POWER_ON in text) and kind not in _OF_BOOT:
             return False
         if math.isnan(since):
             return at - self.began < _LINES_OF_BOOT
-        return since < (_SETTLES_S if is_power_on else _BOOTING_S)
+        return 0 <= since < (_SETTLES_S if is_power_on else _BOOTING_S)
 
     def rows(self) -> Iterator[_Row]:
         """The events with their devices and times, by all that was said since the start."""
@@ -305,7 +308,7 @@ class _Log:
         self.known += 1
         if text.startswith("Linux version "):
             self._settle(host)
-            self.boots[host] = _Boot(_named(host), at)
+            self.boots[host] = _Boot(_named(host), at, _stamp(match))
         if host not in self.boots:
             self.boots[host] = _Boot(_named(host))
         boot, boot_s = self.boots[host], _uptime(match)
@@ -376,6 +379,16 @@ def _time(text: str) -> _Time:
     seconds = _clock.moment(clock, "ymd")
     offset = math.nan if clock.offset_s is None else clock.offset_s
     return _Time(seconds, not math.isnan(offset), offset)
+
+
+@lru_cache(maxsize=4096)
+def _seconds(stamp: str) -> float:
+    """The time that a stamp states, to tell two of one log apart: a classic one is of a leap year; or NaN."""
+    try:
+        classic = datetime.strptime(f"2000 {stamp[:15]}", "%Y %b %d %H:%M:%S")
+    except ValueError:
+        return _time(stamp).seconds
+    return (classic - datetime(2000, 1, 1)).total_seconds()
 
 
 def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], source: str) -> Iterator[Fact]:

@@ -88,19 +88,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
-    # where tasks wait for I/O in the other samples, they are the trouble
+    yield _without_time(view, cpu, is_out, limits)
+
+
+def _without_time(view: View, cpu: Table, is_out: Mask, limits: Limits) -> Finding | Outcome:
+    """That no CPU time is left in some samples; where tasks wait for I/O in the others, they are the trouble."""
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     in_run = _in_run_without_time(cpu, is_out, limits)
     if others_wait and 2 * np.count_nonzero(is_out & in_run) < np.count_nonzero(in_run):
         stretch = longest(cpu, is_out, gap=0)
         if stretch is not None and len(stretch) >= limits.samples:
-            yield _finding(view, cpu, stretch, limits, others_wait=True)
-            return
+            return _finding(view, cpu, stretch, limits, others_wait=True)
         few = f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples"
-        yield RULE.undetermined(f"{few}; in the others tasks wait for I/O")
-        return
+        return RULE.undetermined(f"{few}; in the others tasks wait for I/O")
     in_run |= not others_wait
-    yield _finding(view, cpu[in_run], cpu[in_run & is_out], limits, others_wait=others_wait)
+    return _finding(view, cpu[in_run], cpu[in_run & is_out], limits, others_wait=others_wait)
 
 
 def _without_all(view: View) -> str:
