@@ -92,7 +92,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _without_time(view: View, cpu: Table, is_out: Mask, limits: Limits) -> Finding | Outcome:
-    """That no CPU time is left in some samples; where tasks wait for I/O in the others, they are the trouble."""
+    """That no CPU time is left in some samples; where tasks wait in the others, that is told first."""
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     in_run = _in_run_without_time(cpu, is_out, limits)
     if others_wait and 2 * np.count_nonzero(is_out & in_run) < np.count_nonzero(in_run):
