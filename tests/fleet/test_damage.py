@@ -44,7 +44,7 @@ def test_what_a_run_reads_is_checked_and_judged_again(
     outcome = run_here(fleet.inputs, data_set)
     assert outcome.fresh == 1
     assert [line.partition(": ") for line in outcome.damaged] == [
-        (str(path), ": ", "was damaged; its host-day is judged again")
+        (str(path), ": ", "was damaged, or is not whole; its host-day is judged again")
     ]
     assert_same(data_set, fleet.out)
 
@@ -56,7 +56,36 @@ def test_verify_checks_every_file(fleet: Fleet, data_set: Path, pattern: str):
     path = first(data_set, pattern)
     flipped(path, path.stat().st_size // 2)
     outcome = run_here(fleet.inputs, data_set, verify=True)
-    assert [line.partition(": ")[0] for line in outcome.damaged] == [str(path)] * outcome.fresh
+    # the list of pages is made anew from the pages themselves
+    expected = [] if path.name == "pages.json" else [str(path)]
+    assert [line.partition(": ")[0] for line in outcome.damaged] == expected
+    assert_same(data_set, fleet.out)
+
+
+@pytest.mark.parametrize(
+    "pattern", [".iodiag/hours/*/*/*.parquet", "tables/*/*/*/*.parquet", "reports/*/*.json"]
+)
+def test_what_has_another_size_is_said_without_being_read(fleet: Fleet, data_set: Path, pattern: str):
+    path = first(data_set, pattern)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    outcome = run_here(fleet.inputs, data_set)
+    assert outcome.fresh == 1
+    assert [line.partition(": ")[0] for line in outcome.damaged] == [str(path)]
+    assert_same(data_set, fleet.out)
+
+
+@pytest.mark.parametrize("pattern", [".iodiag/days/*/*.json", ".iodiag/pages.json", "reports/*/*.html"])
+@pytest.mark.parametrize("content", [None, "[" * 100_000], ids=["device", "deep"])
+def test_what_can_be_no_file_of_a_data_set_is_made_again(
+    fleet: Fleet, data_set: Path, pattern: str, content: str | None
+):
+    path = first(data_set, pattern)
+    path.unlink()
+    if content is None:
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text(content, encoding="utf-8")
+    run_here(fleet.inputs, data_set, verify=True)
     assert_same(data_set, fleet.out)
 
 
@@ -100,7 +129,7 @@ def test_a_disk_that_damages_all_it_holds_ends_the_run(
 
 
 def test_bits_at_random_places_change_nothing_in_the_end(fleet: Fleet, data_set: Path):
-    """After each flip a run with --verify ends in the undisturbed bytes, and says which host-day it redid."""
+    """After each flip a run with --verify ends in the undisturbed bytes, and says what it redid."""
     chance = random.Random(20261123)
     undisturbed = everything(data_set)
     names = [name for name, data in undisturbed.items() if data]
@@ -109,9 +138,7 @@ def test_bits_at_random_places_change_nothing_in_the_end(fleet: Fleet, data_set:
         (name,) = chance.choices(names, sizes if chance.random() < 0.5 else None)
         flipped(data_set / name, chance.randrange(len(undisturbed[name])), chance.randrange(8))
         outcome = run_here(fleet.inputs, data_set, verify=True)
-        is_of_a_day = name.startswith(("tables/", ".iodiag/days/", ".iodiag/hours/")) or (
-            name.startswith("reports/") and name.endswith(".json")
-        )
+        is_of_a_day = name.startswith(("tables/", "reports/", ".iodiag/days/", ".iodiag/hours/"))
         said = [line.partition(": ")[0] for line in outcome.damaged]
         assert said == ([str(data_set / name)] if is_of_a_day else []), name
         assert_same(data_set, fleet.out)
@@ -122,7 +149,7 @@ def test_the_command_says_what_was_damaged(fleet: Fleet, data_set: Path):
     flipped(path, 50)
     status, said = finish(start(fleet.inputs, "-o", data_set, "--jobs", 1, "--verify"))
     assert status == 0
-    assert f"iodiag: {path}: was damaged; its host-day is judged again\n" in said
+    assert f"iodiag: {path}: was damaged, or is not whole; its host-day is judged again\n" in said
     assert store.checksum(path.read_bytes()) == store.checksum(
         (fleet.out / path.relative_to(data_set)).read_bytes()
     )

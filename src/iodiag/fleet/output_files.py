@@ -78,9 +78,10 @@ class Folder:
                     os.unlink(name)
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a file; None when there is none."""
+        """The bytes of a file; None when there is none, or only a device, which may have no end."""
+        whole = Path(self.root, path)
         try:
-            return Path(self.root, path).read_bytes()
+            return whole.read_bytes() if whole.is_file() else None
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -37,11 +37,11 @@ def publish(
     inventory: Inventory | None,
     verify: bool = False,
     rule_pages: str = "",
-) -> tuple[str, list[str], dict[str, str]]:
+) -> tuple[str, list[str], list[str], dict[str, str]]:
     """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to; `verify` reads every page.
 
-    Gives the headline, a line on each page that could not be made, and the records whose stored report is
-    damaged, with the report's path.
+    Gives the headline, a line on each page that could not be made and on each that was damaged, and the
+    records whose stored report is damaged, with the report's path.
     """
     frames = {name: _frame(place, name) for name in NEEDED}
     report = summarise(frames, inventory, page_address)
@@ -79,7 +79,7 @@ def _write_pages(
     progress: Progress,
     verify: bool,
     rule_pages: str,
-) -> tuple[list[str], dict[str, str]]:
+) -> tuple[list[str], list[str], dict[str, str]]:
     linked = _linked(report)
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
     files = place.files()
@@ -87,10 +87,11 @@ def _write_pages(
     made = {
         path: index[path]
         for path, record in wanted.items()
-        if path in files
-        and index.get(path, ("", ""))[0] == _page_key(record, rule_pages)
-        and not (verify and store.checksum(place.read(path) or b"") != index[path][1])
+        if path in files and index.get(path, ("", ""))[0] == _page_key(record, rule_pages)
     }
+    spoiled = [path for path in made if verify and store.checksum(place.read(path) or b"") != made[path][1]]
+    for path in spoiled:
+        del made[path]
     for path in files:
         if path.startswith("reports/") and path.endswith(".html") and path not in wanted:
             place.remove(path)
@@ -108,7 +109,8 @@ def _write_pages(
             made[record.page] = (_page_key(record, rule_pages), result)
         progress.step(1)
     write(place, _PAGES, (json.dumps(dict(sorted(made.items())), indent=0) + "\n").encode())
-    return sorted(problems), damaged
+    rewritten = [f"{place.name}/{path}: was damaged; it is written again" for path in sorted(spoiled)]
+    return sorted(problems), rewritten, damaged
 
 
 def _linked(report: FleetReport) -> set[str]:
@@ -124,7 +126,7 @@ def _made(place: OutputStore) -> dict[str, tuple[str, str]]:
     try:
         made = json.loads(place.read(_PAGES) or b"{}")
         return {str(path): (str(key), str(checksum)) for path, (key, checksum) in made.items()}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -115,16 +115,17 @@ class _Work:
             unread = self._hidden((*self.planned.rows, *self.rows))
             spoiled = store.join(self.place, kept, unread)
             pages: list[str] = []
+            rewritten: list[str] = []
             if not spoiled:
                 work = (self.place, kept, self.executor, self.progress, self.inventory)
-                headline, pages, spoiled = publish(*work, self.verify, self.rule_pages)
+                headline, pages, rewritten, spoiled = publish(*work, self.verify, self.rule_pages)
             if not spoiled:
                 break
         stored = [row for record in kept for row in record.inputs]
         return Outcome(
             len(kept),
             self.fresh,
-            tuple(self._told_damage()),
+            (*self._told_damage(), *rewritten),
             (*sorted(self.failed), *pages),
             tuple(row for row in (*unread, *stored) if row.status != "read"),
             headline,
@@ -137,7 +138,7 @@ class _Work:
         """What the data set holds; gives the records of host-days that are damaged, as far as is checked."""
         found = list(store.records(self.place, self.place.files()))
         self.done = [record for record in found if isinstance(record, Record)]
-        damaged = {path: path for path in found if isinstance(path, str)}
+        damaged = dict(fault for fault in found if not isinstance(fault, Record))
         if self.verify:
             self.progress.begin("host-days verified", len(self.done))
             for record, path in self.executor.each(partial(store.damaged_file, place=self.place), self.done):
@@ -175,7 +176,7 @@ class _Work:
         given = {store.record_path(job.owner, job.day) for job in self.planned.jobs}
         for record, path in sorted(self.damaged.items()):
             if record in given:
-                yield f"{self.place.name}/{path}: was damaged; its host-day is judged again"
+                yield f"{self.place.name}/{path}: was damaged, or is not whole; its host-day is judged again"
             elif not self.prune:
                 yield (
                     f"{self.place.name}/{path}: is damaged, and the inputs of its host-day are not given; "

@@ -217,19 +217,22 @@ def _unsealed(data: bytes) -> bytes | None:
 
 def records(
     place: OutputStore, files: Mapping[str, int], wanted: Iterable[str] | None = None
-) -> Iterator[Record | str]:
-    """The host-days that are done among the files of the data set; the path of a record that is damaged.
+) -> Iterator[Record | tuple[str, str]]:
+    """The host-days that are done among the files of a data set; of others the record's path and its fault's.
 
-    Done is what has all its files, at their sizes. With `wanted` only those records are looked at.
+    Done is what has all its files, at their sizes: a record is written last. With `wanted` only those records
+    are looked at.
     """
     for path in sorted(files if wanted is None else files.keys() & set(wanted)):
         if not path.startswith(f"{_DAYS}/") or path.rpartition("/")[2].startswith(TEMPORARY):
             continue
         record = _record(_content(place, path))
         if record is None or record.path != path:
-            yield path
-        elif all(files.get(name) == size for name, (size, _) in record.files.items()):
-            yield record
+            yield path, path
+        else:
+            other = (name for name, (size, _) in record.files.items() if files.get(name) != size)
+            fault = next(other, None)
+            yield record if fault is None else (path, fault)
 
 
 def has_days(files: Iterable[str]) -> bool:
