@@ -138,6 +138,9 @@ def test_a_lost_bracket_is_mended_and_said(path: Path, number: int) -> None:
         (XT, 20, "1 of 3 reports without avg-cpu"),
         (XT, 4, "no host's name"),
         (SADF, 14, "a sample without a time"),
+        (SADF, 16, "1 of 5 reports without cpu"),
+        (SADF, 22, "1 of 5 reports without queue"),
+        (ROOT / "sadf-csv" / "12.7.7-d.csv", 7, "1 of 5 reports without swapping"),
         (ROOT / "sadf-pairs" / "12.7.7-p.tsv", 3, "rows of cpu without %system"),
     ],
 )
@@ -145,3 +148,9 @@ def test_what_every_sample_has_and_one_has_not_is_said(path: Path, number: int, 
     found = reading(FORMATS[path.parent.name], without(path, number))
     assert any(said in note for note in found.notes), found.notes
     assert found.unread
+
+
+@pytest.mark.parametrize(("path", "lines"), [(XT, 20), (SADF, 60)])
+def test_json_that_ends_early_is_said(path: Path, lines: int) -> None:
+    found = reading(FORMATS[path.parent.name], b"\n".join(path.read_bytes().split(b"\n")[:lines]) + b"\n")
+    assert any("before its brackets are closed" in note for note in found.notes), found.notes

@@ -130,3 +130,11 @@ def test_without_cpus_reports_without_a_device_are_remarked_alone(text, count):
     remarks = [note.reason for note in capture.notes if "without a device" in note.reason]
     assert [one.startswith(count) for one in remarks] == ([True] if count else [])
     assert "is_omitted" not in reading(text).disk
+
+
+def test_a_header_of_the_cpus_without_its_row_is_said():
+    lost = FULL.replace(CPU.format(iowait=1.0).split("\n")[1] + "\n", "")
+    (note,) = [note for note in reading(FULL + lost + FULL).notes if "without a row" in note.reason]
+    assert (note.line, note.is_unread) == (8, True)
+    assert note.reason.startswith("1 header of the CPUs")
+    assert not [note for note in reading(run(report())).notes if "without a row" in note.reason]

@@ -15,7 +15,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock
-from iodiag.formats.exports._json_scan import Event, Value, Whole, scan
+from iodiag.formats.exports._json_scan import NOT_CLOSED, Event, Value, Whole, scan
 from iodiag.formats.front_columns import front_columns
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.raw_columns.sar import combine_long_cpu, find_section
@@ -302,6 +302,9 @@ def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:
 
     if run.groups and "nodename" not in run.facts:
         yield lost(run.at, "no host's name stands above the reports")
+    if run.reports and not run.is_whole:
+        line = int(np.searchsorted(starts, run.reports[-1].at, "right"))
+        yield ParseNote(source.name, line, NOT_CLOSED)
     has = {"timestamp": {number for number, report in enumerate(run.reports) if report.clock}}
     keys: dict[str, set[str]] = {}
     for (family, *own), group in run.groups.items():

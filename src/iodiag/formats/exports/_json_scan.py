@@ -71,6 +71,10 @@ class _Open(NamedTuple):
     keys: set[str]
 
 
+NOT_CLOSED = "the JSON ends before its brackets are closed; what follows may be lost"
+"""What is said of a document whose `end` is not whole."""
+
+
 def scan(data: bytes) -> Iterator[Event]:
     """The events of every `{"sysstat": …` document in the data.
 

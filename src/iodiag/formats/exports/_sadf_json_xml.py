@@ -22,6 +22,7 @@ from iodiag.formats.exports._sadf_tables import (
     parse_number,
     parse_stamp,
     settle_zone,
+    short_reports,
     short_rows,
 )
 from iodiag.formats.raw_columns.sar import SECTIONS
@@ -218,7 +219,7 @@ def export(
         ParseNote(source.name, line, reason, source.quote(line)[:200], is_unread=True)
         for line, reason in _missing(samples, parts, lines_of)
     ]
-    notes += short_rows(source, parts)
+    notes += (*short_rows(source, parts), *short_reports(source, parts))
     if samples.unknown:
         at = int(lines_of(np.array([min(samples.unknown.values())]))[0])
         notes.append(ParseNote(source.name, at, f"left out: {', '.join(samples.unknown)[:300]}"))

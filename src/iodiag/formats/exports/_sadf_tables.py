@@ -122,6 +122,40 @@ def short_rows(source: Source, parts: Sequence[Part]) -> Iterator[ParseNote]:
                 yield ParseNote(source.name, first, reason, source.quote(first)[:200], is_unread=True)
 
 
+def short_reports(source: Source, parts: Sequence[Part]) -> Iterator[ParseNote]:
+    """A note where a section has no row at few of the times of which others have some.
+
+    That is of sections that every host has; a disk or a mount may come and go. Where it lacks more it was
+    asked for by itself, of another part of the day.
+    """
+    parts = [part for part in parts if len(part.lines) and part.words.keys() <= _OF_EVERY_HOST]
+    if not parts:
+        return
+    segments, reports = _numbers(parts)
+    width = 1 + max(int(report.max()) for report in reports)
+    keys = [segment * width + report for segment, report in zip(segments, reports, strict=True)]
+    every, first = np.unique(np.concatenate(keys), return_index=True)
+    lines = np.concatenate([part.lines for part in parts])[first]
+    names = [part.section.name for part in parts]
+    for name in dict.fromkeys(names):
+        own = np.unique(np.concatenate([key for key, of in zip(keys, names, strict=True) if of == name]))
+        counts = np.bincount(own // width, minlength=int(every[-1]) // width + 1)
+        is_lost = ~np.isin(every, own)
+        lost = np.bincount(every[is_lost] // width, minlength=len(counts))
+        is_lost &= ((lost < counts) & (lost <= np.maximum(_FEW, _FEW_SHARE * counts)))[every // width]
+        if is_lost.any():
+            at = int(lines[is_lost].min())
+            reason = f"{is_lost.sum()} of {len(every)} reports without {name}; lines may be lost"
+            yield ParseNote(source.name, at, reason, source.quote(at)[:200], is_unread=True)
+
+
+_OF_EVERY_HOST = frozenset(("cpu",))
+"""What the rows of a section may be of that every host has all the time."""
+
+_FEW, _FEW_SHARE = 2, 0.1
+"""Reports, and their share of those that a section has, that are lost rather than not asked for."""
+
+
 def tables(export: Export) -> Iterator[SampleTable | Section | ParseNote]:
     """A note where rows are out of order, a table per family, then a Section per segment."""
     parts = [part for part in export.parts if len(part.lines)]

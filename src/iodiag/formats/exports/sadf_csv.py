@@ -26,6 +26,7 @@ from iodiag.formats.exports._sadf_tables import (
     Part,
     parse_number,
     settle_zone,
+    short_reports,
     tables,
 )
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
@@ -95,6 +96,7 @@ def read(source: Source) -> Iterator[Item]:
     is_aware, zone_notes = settle_zone(source.name, lines.zones)
     yield from notes
     yield from zone_notes
+    yield from short_reports(source, parts)
     yield from tables(Export(source.name, FORMAT.id, parts, is_aware, cpus=cpus))
     yield from account(source, lines.classes, lines.reasons)
 

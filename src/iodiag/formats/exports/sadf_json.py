@@ -15,7 +15,7 @@ from iodiag.formats.exports._sadf_tables import tables
 from iodiag.formats.text.structure.blocks import CLASS
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import account, line_starts, mark_lines, undress, unseen
-from iodiag.model.capture import Source
+from iodiag.model.capture import ParseNote, Source
 
 if TYPE_CHECKING:
     from iodiag.formats.exports._json_scan import Event, Value
@@ -36,6 +36,7 @@ class _Reader:
     def __init__(self, samples: Gathered) -> None:
         self._samples = samples
         self.marks: list[tuple[int, int, int]] = []
+        self.open_ends: list[int] = []
         self._io: dict[str, Value] = {}
         self._io_at = 0
         self._begun = 0
@@ -50,6 +51,8 @@ class _Reader:
             self._begun = event.start
         elif event.kind == "end":
             self.marks.append((CLASS["header"], self._begun, last))
+            if event.value != 1.0:
+                self.open_ends.append(last)
         elif event.kind == "broken":
             self.marks.append((CLASS["unread"], event.start, last))
         else:
@@ -91,7 +94,7 @@ class _Reader:
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes. `line` is where a row's values begin."""
-    from iodiag.formats.exports._json_scan import scan
+    from iodiag.formats.exports._json_scan import NOT_CLOSED, scan
     from iodiag.formats.exports._sadf_json_xml import Gathered, export
 
     data = undress(source.data)
@@ -105,6 +108,8 @@ def read(source: Source) -> Iterator[Item]:
     mark_lines(classes, reasons, starts, reader.marks)
     found, notes = export(source, FORMAT.id, samples, lambda at: np.searchsorted(starts, at, "right"))
     yield from notes
+    for line in np.searchsorted(starts, reader.open_ends, "right").tolist() if found.parts else ():
+        yield ParseNote(source.name, line, NOT_CLOSED)
     yield from tables(found)
     yield from account(source, classes, reasons)
 

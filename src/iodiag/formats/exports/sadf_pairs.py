@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.exports._sadf_tables import Export, Part, settle_zone, short_rows, tables
+from iodiag.formats.exports._sadf_tables import Export, Part, settle_zone, short_reports, short_rows, tables
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN
@@ -74,6 +74,7 @@ def read(source: Source) -> Iterator[Item]:
     is_aware, notes = settle_zone(source.name, lines.zones)
     yield from notes
     yield from short_rows(source, parts)
+    yield from short_reports(source, parts)
     yield from tables(Export(source.name, FORMAT.id, parts, is_aware, cpus=cpus))
     yield from account(source, lines.classes, lines.reasons)
 

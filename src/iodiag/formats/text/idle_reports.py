@@ -83,7 +83,7 @@ def remark_on_empty_tables(found: Walk) -> Iterator[ParseNote]:
     for at in headers[text.is_blank[headers + 1]].tolist():
         below = next(_solid_below(found, at), -1)
         # a paste may have a blank line between all of its lines
-        if _is_of_devices(found, at) and not (below >= 0 and found.classes[below] == CLASS["row"]):
+        if _is_of(found, at, "disk") and not (below >= 0 and found.classes[below] == CLASS["row"]):
             empty.append(at)
     if empty:
         count = f"{len(empty)} report{'s' * (len(empty) > 1)}"
@@ -91,6 +91,22 @@ def remark_on_empty_tables(found: Walk) -> Iterator[ParseNote]:
             f"{count} without a device are no samples: with -z all were idle, or one completed no request"
         )
         yield ParseNote(found.name, int(text.numbers[empty[0]]), reason, text.line(empty[0])[:200])
+
+
+def lost_rows_of_cpus(found: Walk) -> Iterator[ParseNote]:
+    """A note on each header of iostat's CPUs right above the one of the devices: its row is lost."""
+    solid = np.flatnonzero(~found.text.is_blank)
+    is_header = found.classes[solid] == CLASS["header"]
+    places = np.flatnonzero(is_header[:-1] & is_header[1:])
+    lost = [
+        above
+        for above, below in zip(solid[places].tolist(), solid[places + 1].tolist(), strict=True)
+        if _is_of(found, above, "cpu") and _is_of(found, below, "disk")
+    ]
+    if lost:
+        headers = f"{len(lost)} header{'s' * (len(lost) > 1)} of the CPUs without a row; lines may be lost"
+        line = int(found.text.numbers[lost[0]])
+        yield ParseNote(found.name, line, headers, found.text.line(lost[0])[:200], is_unread=True)
 
 
 def _without_devices(cpu: Table, disk: Table) -> Ints:
@@ -121,7 +137,7 @@ def _empty_table(found: Walk, row: int, origin: Origin) -> int:
         return -1
     below = _solid_below(found, row)
     header = next(below, -1)
-    if _is_of_devices(found, header):
+    if _is_of(found, header, "disk"):
         after = next(below, -1)
         is_ended = header + 1 < len(found.text) and bool(found.text.is_blank[header + 1])
         is_whole = _begins_report(found, after) and (is_ended or not found.text.is_blank.any())
@@ -133,16 +149,15 @@ def _solid_below(found: Walk, index: int) -> Iterator[int]:
     return (at for at in range(index + 1, len(found.text)) if not found.text.is_blank[at])
 
 
-def _is_of_devices(found: Walk, index: int) -> bool:
+def _is_of(found: Walk, index: int, family: str) -> bool:
+    """Whether a line is the header of one of iostat's tables."""
     header = find_header(found.text.words(index)) if index >= 0 else None
-    return header is not None and header.layout.format == "iostat" and header.layout.family == "disk"
+    return header is not None and header.layout.format == "iostat" and header.layout.family == family
 
 
 def _begins_report(found: Walk, index: int) -> bool:
     """Whether a line begins the next report or run: a clock, a banner, a command, the header of the CPUs."""
-    header = find_header(found.text.words(index))
-    is_of_cpus = header is not None and header.layout.format == "iostat" and header.layout.family == "cpu"
-    return is_of_cpus or int(found.classes[index]) in (CLASS["clock"], CLASS["banner"])
+    return _is_of(found, index, "cpu") or int(found.classes[index]) in (CLASS["clock"], CLASS["banner"])
 
 
 def _first_of_each(disk: Table) -> dict[int, Sequence[int]]:

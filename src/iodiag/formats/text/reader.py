@@ -22,7 +22,7 @@ from iodiag.formats.text.clean.margins import (
     unquoted,
 )
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
-from iodiag.formats.text.idle_reports import remark_on_empty_tables
+from iodiag.formats.text.idle_reports import lost_rows_of_cpus, remark_on_empty_tables
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
 from iodiag.formats.text.rows.impossible_rows import true_rows
@@ -98,6 +98,8 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     families = {rows.layout.family for rows in all_rows if rows.layout.format == "iostat"}
     if "disk" in families and "cpu" not in families:
         yield from remark_on_empty_tables(found)
+    if "cpu" in families:
+        yield from lost_rows_of_cpus(found)
     for rows in all_rows:
         last = int(rows.lines[-1])
         cells = found.text.words(last)
