@@ -46,6 +46,24 @@ def test_with_y_no_report_is_since_boot(seed: int, count: int):
     assert found[0][0] == "12:00:01"
 
 
+@pytest.mark.parametrize("prompt", ["$ ", "[root@db1 ~]# ", "# "])
+@pytest.mark.parametrize("runs", [3, 4, 12])
+def test_a_loop_that_is_visible_tells_of_each_of_its_runs(prompt: str, runs: int):
+    text = loop(Host(seed=runs), runs=runs, count=1, skips_first=True, interval=5.0, pause=0)
+    command = "while true; do date; iostat -xy 5 1; done"
+    found = shown(reading(f"{prompt}{command}\n{text}"))
+    assert [row[1:] for row in found] == [(5.0, False)] * runs
+    assert "phase" not in reading(f"{prompt}{command}\n{text}").disk, "its runs are no phases"
+    without = shown(reading(f"{prompt}{command.replace('xy', 'x')}\n{loop(Host(), runs=runs, count=2)}"))
+    assert [row[2] for row in without] == [True, False] * runs
+
+
+def test_runs_that_somebody_typed_on_two_hosts_begin_since_boot():
+    runs = [loop(Host(seed=seed), runs=1, count=3, has_banner=False, mark="") for seed in (1, 2)]
+    text = "".join(f"[root@db{n} ~]# iostat -x 1 3\n{run}\n" for n, run in enumerate(runs))
+    assert [row[2] for row in shown(reading(text))] == [True, False, False] * 2
+
+
 def test_runs_of_a_host_that_has_just_booted():
     read = reading(loop(Host(uptime=900.0), runs=20))
     assert read.disk["since_boot"].tolist() == [True, True, False, False] * 20

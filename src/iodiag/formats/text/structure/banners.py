@@ -6,7 +6,7 @@ Built once, on first use; they run on the few lines that look the part, never on
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ class Command:
     """A command that stands in a capture: its tool, its words, and the interval it asks for.
 
     `when` is the time that `watch` prints beside it. `is_excerpt` is set where the words behind it say that
-    only a part of what it printed follows.
+    only a part of what it printed follows, `is_loop` where a shell runs it again and again.
     """
 
     tool: str
@@ -44,6 +44,7 @@ class Command:
     count: int | None
     when: str = ""
     is_excerpt: bool = False
+    is_loop: bool = False
 
     def has_flag(self, letter: str) -> bool:
         """Whether a one-letter option is given, alone or bundled (`-xy`)."""
@@ -119,6 +120,11 @@ _COLLECTED = re.compile(r"#\s*Collection Command:\s*(?=/|\w)")  # ExaWatcher
 _BEHIND_ANOTHER = re.compile(
     r"\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&]\s{1,4}(?=(?:" + "|".join(TOOLS) + r")\s)"
 )
+_LOOP = re.compile(
+    r".{0,120}?\b(?:while|until|for)\s.{1,120}?[;\s]do\s(?:.{0,120}?[;&\s])?(?=(?:/\S{1,80}/)?(?:"
+    + "|".join(TOOLS)
+    + r")\s)"
+)
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
 # what a shell shows at the right edge, or a comment in a column of its own
 _BESIDE = re.compile(r"(?P<command>.*\S)\s{3,}\S")
@@ -139,6 +145,9 @@ def command(text: str) -> Command | None:
     if len(text) > 300 or not names_tool(text) or text.rstrip(" .").endswith("not found"):
         return None  # what a shell says of a tool that is not there is no run of it
     stripped = _COLLECTED.sub("", text).strip().strip("`")
+    if loop := _LOOP.match(stripped):
+        again = command(f"$ {stripped[loop.end() :]}")
+        return again and replace(again, is_loop=True)
     watched = _WATCH.fullmatch(stripped)
     stripped = watched["command"] if watched else stripped
     try:

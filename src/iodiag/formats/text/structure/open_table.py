@@ -196,7 +196,8 @@ def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     if not is_new_report:
         return
     is_other_run = origin.index != run and origin.command is not None and not origin.is_restart
-    is_other_run &= origin.command is not None and not origin.command.when  # `watch` runs it again
+    # `watch` and a loop run it again
+    is_other_run &= origin.command is not None and not (origin.command.when or origin.command.is_loop)
     is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
     above, kernel = found.origins[run], origin.kernel
     is_other_run |= above.host == origin.host and "" != above.kernel != kernel != ""

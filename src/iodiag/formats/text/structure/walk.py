@@ -19,7 +19,7 @@ from iodiag.formats import context_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
-from iodiag.formats.text.structure.banners import Banner
+from iodiag.formats.text.structure.banners import Banner, Command
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
 from iodiag.formats.text.structure.collectors import began, collector_of, named_by_uname, run_as
@@ -237,13 +237,20 @@ def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     origin = replace(origin, collector=collector, heading=heading)
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
-        found.origins.append(replace(origin, index=previous.index + 1, line=index))
+        command = origin.command or _of_loop(previous, origin)
+        found.origins.append(replace(origin, index=previous.index + 1, line=index, command=command))
     else:
         command, started = origin.command or previous.command, origin.started or previous.started
         whole = replace(origin, index=previous.index, line=index, command=command, started=started)
         found.origins[-1] = replace(whole, banner=origin.banner or previous.banner)
     state.table, state.is_suspended, state.is_foreign = None, False, False
     state.report, state.seen, state.clock, state.is_new_report = -1, frozenset(), None, True
+
+
+def _of_loop(previous: Origin, origin: Origin) -> Command | None:
+    """The command of a shell's loop, which prints the next banner of its host as well."""
+    is_of_host = previous.host == origin.host or not (previous.host and origin.host)
+    return previous.command if previous.command and previous.command.is_loop and is_of_host else None
 
 
 def _context(found: Walk, state: WalkState, index: int, line: str) -> int:

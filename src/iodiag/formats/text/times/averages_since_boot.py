@@ -36,12 +36,12 @@ def runs_begin_at_boot(
     first = next(iter(origins.values()))
     if is_printed_by(first, parts) and first.command and first.command.has_flag("y"):
         return False
-    # runs that somebody started one by one may have other boots between them: each is looked at alone
+    # runs that somebody started one by one may be of other boots and hosts: each is looked at alone
     is_without_interval = (
         first.command is not None and is_printed_by(first, parts) and not stated_interval(first, parts)
     )
-    with_banner = {origin.index for origin in origins.values() if origin.banner is not None}
-    is_by_hand = len(with_banner) == len(origins) <= restarts.FEW_RUNS
+    started = {origin.index for origin in origins.values() if origin.banner or _is_typed(origin)}
+    is_by_hand = len(started) == len(origins) <= restarts.FEW_RUNS
     told = None
     if not is_by_hand and not (is_without_interval and _report_times.is_alone(groups)):
         told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
@@ -55,6 +55,11 @@ def runs_begin_at_boot(
         own = [run for part in parts if (run := part.within(number, number)).size]
         votes.append(begins_at_boot(found, origin, own, [run.row_group() for run in own]))
     return 2 * sum(votes) > len(votes)
+
+
+def _is_typed(origin: Origin) -> bool:
+    """Whether somebody started this run alone, by a command that stands above it."""
+    return origin.command is not None and not (origin.command.is_loop or origin.command.when)
 
 
 def begins_at_boot(
