@@ -131,7 +131,7 @@ def test_requests_that_a_busy_disk_merges_are_the_same_as_above(report_of, wait,
     if is_told:
         finding = only(report)
         assert finding.confidence == "medium"
-        assert "above the disks, in the device-mapper layer or for a place in their queue" in finding.summary
+        assert "above the disks, in the device-mapper layer or on the way into their queue" in finding.summary
         assert any("900 a second that the disks merged into others" in e.text for e in finding.evidence)
     else:
         assert "split or merge its requests" in silent(report).reason

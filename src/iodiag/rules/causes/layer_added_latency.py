@@ -258,7 +258,7 @@ def _values(layer: Layer) -> Values:
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
         "where": f"in {name}, not in the disks"
         if not layer.is_merged
-        else f"above the disks, in {name} or for a place in their queue",
+        else f"above the disks, in {name} or on the way into their queue",
         "merged": sum(weighted.or_zero(weighted.mean(part, merges)) for part in parts for merges in MERGES),
         "rate": weighted.mean(layer.rows, rate),
         "depth": weighted.mean(layer.rows, "depth"),
