@@ -119,6 +119,24 @@ def test_merged_requests_need_more_than_a_plug_costs(report_of):
     silent(report_of(iostat([sample] * 10), CRYPT, rules=[RULE]))
 
 
+@pytest.mark.parametrize(
+    ("wait", "merged", "is_told"),
+    [(60.0, 900.0, True), (20.0, 900.0, False), (60.0, 300.0, False)],
+    ids=["far longer", "less than twenty times as long", "requests of others"],
+)
+def test_requests_that_a_busy_disk_merges_are_the_same_as_above(report_of, wait, merged, is_told):
+    disk = row(1100, 1.2, 4 * 2000 / 1100, "w", **{"wrqm/s": merged, "%util": 96.0})
+    report = report_of(iostat([{"dm-0": row(2000, wait, 4.0, "w"), "sda": disk}]), rules=[RULE])
+    assert bool([f for f in report.findings if f.rule == RULE]) is is_told
+    if is_told:
+        finding = only(report)
+        assert finding.confidence == "medium"
+        assert "above the disks, in the device-mapper layer or on the way into their queue" in finding.summary
+        assert any("900 a second that the disks merged into others" in e.text for e in finding.evidence)
+    else:
+        assert "split or merge its requests" in silent(report).reason
+
+
 def test_one_slow_sample_of_many_is_no_layer(report_of):
     capture = iostat(stack(2.0, 1.8, samples=19) + stack(20.0, 1.8, samples=1))
     assert silent(report_of(capture, CRYPT, rules=[RULE])).status != "finding"

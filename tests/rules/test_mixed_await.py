@@ -106,6 +106,18 @@ def test_requests_without_a_direction_clear_no_mean(report_of):
     ]
 
 
+def test_samples_that_tell_directions_are_named_beside_those_that_do_not(report_of):
+    head = "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    plain = "$ iostat -y 1\n\n" + "".join(
+        f"{head}sda {n}.00 1600.00 24000.00 1600 24000\n\n" for n in (1600, 1640)
+    )
+    extended = iostat([{"sda": {**CACHED, "r/s": 80.0, "w/s": 1520.0}}] * 3)
+    (outcome,) = report_of(plain + extended, rules=[RULE]).outcomes
+    assert outcome.status == "undetermined"
+    assert "2 of 5 samples count requests without their direction" in outcome.reason
+    assert "of the others tell" in outcome.reason
+
+
 def test_few_reads_that_make_most_of_the_wait_leave_the_mean_to_nobody(report_of):
     """Nineteen in twenty requests are quick writes, and nine tenths of the time waited are of the reads."""
     row = {**CACHED, "r/s": 80.0, "w/s": 1520.0, "r_await": 16.0, "w_await": 0.1, "aqu-sz": 1.43}

@@ -2468,6 +2468,57 @@ def test_a_queue_that_a_load_generator_asks_for_is_no_trouble_by_itself(mb, dept
 
 
 @pytest.mark.parametrize(
+    ("rates", "depth", "device", "kernel", "is_told"),
+    [
+        ((1490, 1505), (12, 12.2), "sdb", "6.1.0", True),
+        ((1497,), (12,), "sdb", "6.1.0", False),  # one sample keeps to nothing
+        ((1490, 1560), (12, 12.2), "sdb", "6.1.0", False),  # other rates
+        ((1350, 1354), (12, 12.2), "sdb", "6.1.0", False),  # no number that limits have
+        ((400, 403), (9, 9.1), "sdb", "6.1.0", False),  # may be the seeks of a disk
+        ((1490, 1510) * 4, (12,) * 8, "sdb", "6.1.0", False),  # a meter is more exact
+        ((1508, 1506, 1507, 1510, 1509), (12,) * 5, "sdb", "6.1.0", True),
+        ((1490, 1505), (12, 15), "sdb", "6.1.0", False),  # nobody keeps so many
+        ((1490, 1505), (12, 15), "sdb", "5.15.0-1041-azure", True),
+        ((1490, 1505), (12, 15), "vdb", "6.1.0", True),
+    ],
+)
+def test_a_rate_that_limits_have_is_suspected_where_they_are_usual_or_a_client_keeps_its_queue(
+    rates, depth, device, kernel, is_told
+):
+    each = zip(rates, depth, strict=True)
+    rows = [{device: load(rate, 1000 * held / rate, size=4, reads=0, util=99)} for rate, held in each]
+    report = report_of(iostat(rows).replace("6.1.0", kernel))
+    assert report.verdict.state == "open"
+    assert (
+        "1,500 IOPS is a round number, as settings are: a limit may hold it" in report.headline
+    ) is is_told
+    assert ("a limit keeps IOPS or MB/s" in report.verdict.asks) is is_told
+    _, text = judged([finding("symptom", device=device)], iostat(rows).replace("6.1.0", kernel))
+    assert ("No rule found the cause; it keeps to 1," in text) is is_told
+    assert not any(f.role == "cause" for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mib", "is_told"),
+    [
+        ((15.7, 16.0, 16.2, 15.5, 15.9, 16.3), 40.0, True),
+        ((16.0,) * 6, 40.0, False),  # as many requests: what it can do, or what is asked
+        ((15.7, 16.0, 16.2, 15.5, 15.9, 16.3), 43.3, False),
+    ],
+)
+def test_bytes_that_two_runs_keep_to_while_requests_differ_are_suspected_of_a_limit(sizes, mib, is_told):
+    kb = [1024 * mib * more for more in (1.001, 0.999, 1.0, 1.002, 0.998, 1.0)]
+    each = list(zip(kb, sizes, strict=True))
+    head = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    plain = [f"{head}sda {moved / size:.2f} 0.00 {moved:.2f} 0 {moved:.0f}\n" for moved, size in each[:3]]
+    rows = [{"sda": load(moved / size, 2.6, size=size, reads=0, util=97)} for moved, size in each[3:]]
+    report = report_of("$ iostat -y 1\n\n" + "\n".join(plain) + "\n$ iostat -xt 1\n" + iostat(rows))
+    assert report.verdict.state == "open"
+    assert ("in 6 samples), while IOPS ranged over" in report.headline) is is_told
+    assert ("40 MiB/s is a round number" in report.headline) is is_told
+
+
+@pytest.mark.parametrize(
     ("rate", "merged", "device", "is_told"),
     [
         (380, 230, "sdg", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,9 @@ from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
 from iodiag.analysis.array.quick_neighbours import quicker_neighbour
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.host.who_waits import does_nobody_wait, is_wait_unknown
+from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate
 from iodiag.analysis.load.queueing import kept_up_ms, page_kb
+from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
@@ -20,10 +23,12 @@ from iodiag.analysis.states.service_times import (
     RANDOM_KB,
     SERVICE,
     class_of,
+    inferred_class,
     is_adjacent_stream,
+    usual_ms,
 )
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.view.device_traits import is_optical, is_spread
+from iodiag.analysis.view.device_traits import is_guest, is_optical, is_spread, is_virtual
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.units import KB_PER_MB
 from iodiag.verdict.health import is_late_on_any_class
@@ -179,6 +184,59 @@ def own_load(view: View, state: State) -> str:
 
 _ALL_OF_IT, MOSTLY_ITS = 0.05, 0.9
 """How far apart its rate and the device's are that are one, and the share of the queue that it explains."""
+
+
+def limit_clause(view: View, series: DeviceSeries, state: State) -> str:
+    """That a device which does not spin keeps to a rate near one that limits have; empty where it does not.
+
+    It does under a load that changes more than its rate; or where limits are usual: of what a hypervisor
+    serves, or under a queue that its client keeps. One sample tells nothing, and some media keep to a rate.
+    """
+    rows = series.loaded
+    rows = rows[~(rows.floats("util") < MOSTLY) & (rows.floats("kb_per_s") > 0)]
+    is_fast = inferred_class(series, state.size_kb, state.rate) in ("nvme", "solid", "network")
+    is_late = state.latency_ms > usual_ms(series, state.size_kb, state.rate)
+    if len(rows) < 2 or not (is_fast and is_late) or series.is_stacked:
+        return ""
+    requests, moved = (
+        of_rate(rows, each, weighted.mean(rows, each), rows.floats(each)) for each in QUANTITIES
+    )
+    at_once = rows.floats("depth") / np.clip(rows.floats("util"), MOSTLY, 1.0)
+    least = np.fmin.reduce(at_once)
+    is_kept = least >= _DEEP and np.fmax.reduce(at_once) <= _KEPT * least
+    is_usual = is_virtual(series) or is_guest(view.kernel) or is_kept
+    for top, other in ((requests, moved), (moved, requests)):
+        # a device of one speed keeps to its rate as well, though not as exactly: many samples show it
+        is_exact = (
+            top.variation <= _METER if len(rows) >= _MANY else max_over_min(rows, top.quantity) <= _FLAT
+        )
+        is_held = len(rows) >= _MANY and _FURTHER * top.variation <= other.variation
+        is_its = is_usual and top.is_bytes == (state.size_kb >= ADJACENT_KB)
+        if is_exact and (is_held or is_its) and (top.cap or top.round_rate):
+            return _limit_sentence(top, other, is_held)
+    return ""
+
+
+def _limit_sentence(top: Plateau, other: Plateau, is_held: bool) -> str:
+    values: Values = {"rate": top.in_unit(top.rate), "unit": top.unit, "samples": len(top.rows)}
+    values |= top.extent
+    values |= {"ranged": 100 * (other.rates.max() / other.rates.min() - 1), "other": other.unit}
+    text = "it keeps to {rate:.4g} {unit} ({least:.4g} to {most:.4g} in {samples} samples)"
+    text += ", while {other} ranged over {ranged:.0f} %" if is_held else ""
+    # of one whose provider is not known a round number says more than the name of another's volume
+    named = replace(top, cap=None) if top.round_rate else top
+    return say(text, values) + f", and {next(likeness(named)).text}: {MAY_BE_A_LIMIT}"
+
+
+MAY_BE_A_LIMIT = "a limit may hold it, or it is its own speed"
+"""The end of a clause on a rate that limits have."""
+
+_DEEP, _KEPT = 8.0, 1.1
+"""Requests in flight that are demand, and how far they range where a client keeps so many (volume-cap)."""
+
+_FLAT, _METER, _FURTHER, _MANY = 1.03, 0.005, 3.0, 5
+"""How far a rate ranges that is one, and its variation that no disk keeps to (volume-cap); times as much that
+the other varies, and samples in which that is chance once in thirty (F test) and which show a variation."""
 
 
 def _numbers_of(state: State) -> Values:

@@ -44,10 +44,12 @@ from iodiag.verdict.health import (
 from iodiag.verdict.mounts import answer_promptly, of_mount_samples
 from iodiag.verdict.nobody_waits import nobody_waits
 from iodiag.verdict.possible_reason import (
+    MAY_BE_A_LIMIT,
     WAIT_NOT_SHOWN,
     carrier_clause,
     kept_clause,
     likely,
+    limit_clause,
     own_load,
     turns_clause,
     volume_clause,
@@ -322,10 +324,18 @@ def _of_trouble(
         return _about(first, "trouble", asks, then), first.summary + where + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, first, " No rule found the cause.")
+    held = "".join(f"; {said}" for said in _keeps_to_a_rate(first, suspects))
+    lack = f" No rule found the cause{held}."
+    may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, first, lack)
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
     return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
+
+
+def _keeps_to_a_rate(first: Finding, suspects: Suspects) -> list[str]:
+    """That the first of a symptom's devices keeps to a rate that a limit may hold."""
+    near = [(view, one) for view, one in _on_host(first, suspects) if one.name in first.devices[:1]]
+    return [said for view, one in near[:1] if (said := limit_clause(view, one, busiest(one)))]
 
 
 def _before(first: Finding, findings: Sequence[Finding]) -> str:
@@ -407,6 +417,8 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
     """What a device that is waited for may be slow by, as a clause, and the commands that tell."""
     why = carrier_clause(view, series, state) or likely(view, series, state)
     why = why or volume_clause(view, series, state) or turns_clause(series, state)
+    if not why and (held := limit_clause(view, series, state)):
+        why = f": {held}"
     why = (why or "; the capture does not show why") + kept_clause(view, series)
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
     if class_of(series) == "unknown":
@@ -423,6 +435,11 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
         asks += "blkparse -i -`, and what is moved: `vmstat 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"
+    if MAY_BE_A_LIMIT in why:
+        asks = (
+            "To settle it, see what the volume is and its limits, and ask for other sizes and for twice as "
+        )
+        asks += f"many at once: a limit keeps IOPS or MB/s: `{SHOW_DISKS}`, `iostat -xt 1 30`"
     if (kernel := reclaimer(view)) is not None:
         why = "; " + say(RECLAIMS, kernel.values)
         asks = "To settle it, see whether memory is short: " + ", ".join(f"`{one}`" for one in SHOW_MEMORY)

@@ -174,6 +174,41 @@ def test_one_report_on_the_grid_of_the_stated_interval_is_not_since_boot(command
 
 
 @pytest.mark.parametrize(
+    ("command", "merged", "is_since_boot"),
+    [
+        # 21,350, 12,104 and 9,037 requests, 210,512 sectors: thirds, all of them
+        ("iostat -dx 5", "3012.33", False),
+        ("iostat -dx 5", "3012.34", True),
+        # which is the only report that this one prints
+        ("iostat -dx", "3012.33", True),
+    ],
+)
+def test_one_report_on_the_grid_of_another_interval_than_stated_is_not_since_boot(
+    command, merged, is_since_boot
+):
+    rows = f"sdb 0.00 {merged} 1.00 4034.67 4.00 35085.33 17.38 1.50 4.40 2.90 99.00\n"
+    rows += "dm-0 0.00 0.00 1.00 7116.67 4.00 35085.33 9.86 1.50 4.40 2.90 99.00\n"
+    assert reading(f"$ {command}\n{HEADER}{rows}").disk["since_boot"].tolist() == [is_since_boot] * 2
+
+
+SIZED = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "device", "size", "is_since_boot"),
+    [
+        ("iostat -dx 5", "sda", "0.00", False),
+        ("iostat -dx 5", "sda", "18.91", True),  # has read something, less than once in 200 s
+        ("iostat -dx 5", "dm-3", "0.00", True),  # has no partitions that the kernel reads
+        ("iostat -dx", "sda", "0.00", True),
+    ],
+)
+def test_one_report_of_a_disk_that_wrote_and_never_read_is_of_a_sample(command, device, size, is_since_boot):
+    row = f"{device} 0.00 41.37 0.00 412.13 0.00 3.19 0.00 7.16 0.00 1.13 0.05 {size} 9.96 0.40 1.65\n"
+    assert reading(f"$ {command}\n{SIZED}{row}").disk["since_boot"].tolist() == [is_since_boot]
+
+
+@pytest.mark.parametrize(
     ("first", "is_since_boot"),
     [
         ("342.60 0.40 39996.60 3.20 116.62 1.50 4.40 2.90 99.00", False),  # as the one that follows

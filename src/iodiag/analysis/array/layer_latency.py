@@ -37,9 +37,11 @@ _CALM_UTIL = 0.5
 _MOST_OF_A_STATE = 0.8
 _LEAST_SHARE = 0.1
 
+MERGES = ("read_merges_per_s", "write_merges_per_s")
+"""The requests a second that a device merged into others and does not count by themselves."""
 
-@dataclass(frozen=True)
-class Bounds:
+
+class Bounds(NamedTuple):
     """From where a layer is slow: `ratio` and `added_ms` at equal rates; where requests are split, merged or
     amplified on the way, `calm_ratio` and `calm_ms` over disks that are idle most of the time."""
 
@@ -56,7 +58,8 @@ class Layer:
     `below_ms` is what the slowest of the disks took meanwhile. `way` is "read" or "write" where these
     alone take longer: then latencies and requests are theirs. `error` is the relative error of the ratio by
     the requests counted above and below. `is_equal` says that both carry the same requests and bytes,
-    `is_stated` that an input names the disks, `missing` are those of them without samples.
+    `is_merged` that they do once those are counted that the disks merged into others, `is_stated` that an
+    input names the disks, `missing` are those of them without samples.
     """
 
     upper: DeviceSeries
@@ -71,6 +74,7 @@ class Layer:
     is_stated: bool
     are_together: bool
     missing: tuple[str, ...]
+    is_merged: bool = False
     way: str = ""
 
     @property
@@ -144,6 +148,7 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
         below = known or tuple(physical)
         if not known:
             equal = [s for s in physical if _are_equal(upper, (s,))]
+            equal = equal or [s for s in physical if _are_equal(upper, (s,), *MERGES)]
             below = tuple(equal[:1]) if equal else below
             if not equal and lacks_disks(view):
                 yield upper, "volumes move more than all disks of the capture: others are below them"
@@ -153,8 +158,11 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
             yield upper, _layer(upper, below, missing, is_stated, bounds)
 
 
-def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:
-    """Whether the disks carry the requests and bytes of the device above, writes once or twice (mirrors)."""
+def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...], *merges: str) -> bool:
+    """Whether the disks carry the requests and bytes of the device above, writes once or twice (mirrors).
+
+    `merges` are columns of requests that the disks merged into others, which are counted as well.
+    """
     if not len(upper.loaded):
         return False
     columns = ("ios_per_s", "read_kb_per_s", "write_kb_per_s")
@@ -162,6 +170,7 @@ def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:
     # without a count of writes, those of a device that reads nothing are all its requests
     writes = ios if read == 0 else or_zero(weighted.mean(upper.samples, "writes_per_s"))
     totals = [sum(or_zero(weighted.mean(series.samples, column)) for series in below) for column in columns]
+    totals[0] += sum(or_zero(weighted.mean(series.samples, column)) for series in below for column in merges)
     expected = ((ios, read, written), (ios + writes, read, 2 * written))
     # other devices on the same disks may add a little of what is moved least
     near = (_EQUAL, _NEARLY, _EQUAL) if read < written else (_EQUAL, _EQUAL, _NEARLY)
@@ -199,12 +208,16 @@ def _layer(
     parts = [first_row_per_report(series) for series in below]
     are_together = any(bool(np.isin(keys, report_keys(part)).any()) for part in parts)
     is_equal = are_together and _are_equal(upper, below)
+    is_merged = are_together and not is_equal and _are_equal(upper, below, *MERGES)
+    # what is merged waits with others, of which each is counted once
+    least = bounds._replace(ratio=bounds.calm_ratio) if is_merged else bounds
     # of requests that are split, merged or amplified on the way a direction tells nothing by itself
     ways = ("", "read", "write") if is_equal else ("",)
-    seen = [_seen(upper, parts, way, bounds, is_equal=is_equal, are_together=are_together) for way in ways]
+    is_same = is_equal or is_merged
+    seen = [_seen(upper, parts, way, least, is_equal=is_same, are_together=are_together) for way in ways]
     one = next((one for one in seen if one.is_slow.any()), None)
     if one is None:
-        return _why_not(seen[0], bounds)
+        return _why_not(seen[0], bounds, is_equal)
     chosen, own = one.is_slow, one.weights[one.is_slow]
     below_rows = [part[np.isin(report_keys(part), keys[chosen])] if are_together else part for part in parts]
     counts = (float(np.nansum(events_per_sample(part, _rate(one.way)))) for part in below_rows)
@@ -222,6 +235,7 @@ def _layer(
         is_stated=is_stated,
         are_together=are_together,
         missing=missing,
+        is_merged=is_merged,
         way=one.way,
     )
 
@@ -246,7 +260,7 @@ def _seen(
     return _Seen(way, latency, slowest, weights, is_full, _lasting(upper, is_slow, weights))
 
 
-def _why_not(seen: _Seen, bounds: Bounds) -> str:
+def _why_not(seen: _Seen, bounds: Bounds, is_equal: bool) -> str:
     """Why a device that is no slow layer may be one all the same; empty where it is not slower at all."""
     served = seen.weights > 0
     own, below = ((data[served] * seen.weights[served]).sum() for data in (seen.latency, seen.slowest))
@@ -254,9 +268,9 @@ def _why_not(seen: _Seen, bounds: Bounds) -> str:
         return ""
     if seen.is_full[served].any():
         return "slower than the disks below it, but one of them is full: requests wait for a free slot"
-    return (
-        "slower than the disks below it, but not for most requests, or these are split and merged on the way"
-    )
+    if is_equal:
+        return "slower than the disks below it, but not for most requests"
+    return "slower than the disks below it, which split or merge its requests: what each waits there is open"
 
 
 def _below(keys: Keys, parts: list[Table], are_together: bool, way: str) -> tuple[Floats, Mask, Mask]:

@@ -119,6 +119,11 @@ def is_virtual(series: DeviceSeries) -> bool:
     return has_remote_name(names_below(series)) or bool(cloud_model(series))
 
 
+def is_guest(kernel: str | None) -> bool:
+    """Whether a kernel is one that is built for virtual machines, whose disks a provider serves."""
+    return re.search(r"[-.](azure|aws|gcp|amzn\d*|cloud|kvm|virtual)\b", kernel or "") is not None
+
+
 def virtual_kind(series: DeviceSeries) -> str:
     """What to call a device that is virtual: by the names below it."""
     names = names_below(series)

@@ -2,11 +2,13 @@
 
 What it detects: a stacked device that carries the same requests and bytes as the disks below it (±5 %), and
 takes at least 3 times as long and 1 ms more for them, in samples that hold 80 % of its requests (or of
-those of one of its states), or for its reads or its writes alone. Where the layer splits, merges or amplifies
-requests, rates differ: then it must take at least 20 times as long and 200 ms, over disks that are busy less
-than half of the time. Devices are named by dmsetup, lsblk or mdstat; without them, names such as md127, dm-3
-and bcache0 are stacked devices, and they are held against every physical disk with traffic: when all of these
-answer quickly, the wait is above them. Latency follows from Little's law where 0.00 is printed.
+those of one of its states), or for its reads or its writes alone. Where the requests are as many only with
+those that the disks merged into others, it must take at least 20 times as long. Where the layer splits,
+merges or amplifies requests, rates differ: then it must take at least 20 times as long and 200 ms, over
+disks that are busy less than half of the time. Devices are named by dmsetup, lsblk or mdstat; without them,
+names such as md127, dm-3 and bcache0 are stacked devices, and they are held against every physical disk with
+traffic: when all of these answer quickly, the wait is above them. Latency follows from Little's law where
+0.00 is printed.
 
 Why it matters: faster disks change nothing. The wait is in encryption, a thin pool, a delay or cache
 target, the stripe cache or bitmap of md, or in the threads that serve them.
@@ -31,7 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import mapper_path
-from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
+from iodiag.analysis.array.layer_latency import MERGES, Bounds, Layer, compared
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.rate_limits import is_exact
@@ -139,7 +141,8 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     values = _values(layer)
     held, floods = _held(layer, limits), list(_floods(layer, limits))
     values |= held[1] if held else {}
-    is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
+    is_sure = layer.is_stated and not (layer.missing or layer.is_merged)
+    is_sure &= layer.requests >= _CERTAIN_REQUESTS
     return RULE.finding(
         severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
         confidence="high" if is_sure else "medium",
@@ -154,6 +157,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
         ),
         refutes=(
             *(() if held else (_LIMIT_BELOW,)),
+            *((_LARGE_ONES,) if layer.is_merged else ()),
             *(
                 ("a slow disk that the capture does not show",)
                 if not layer.is_stated or layer.missing
@@ -217,12 +221,15 @@ _OF_LIMITS = (
     "is none, it is the layer.",
 )
 _LIMIT_BELOW = "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them"
+_LARGE_ONES = (
+    "a few large requests below, which hold most of what is merged and take far longer than the mean"
+)
 _LIMITS_SET = ("grep -rs . /sys/fs/cgroup --include=io.max --include='blkio.throttle.*_device'",)
 
 
 _SUMMARY = (
     "{upper} takes {took} per {request}, the disks below it ({disks}) at most {took_below} ({times} "
-    "times as long), in {often}: the wait is in {layer}, not in the disks."
+    "times as long), in {often}: the wait is {where}."
 )
 
 
@@ -230,6 +237,7 @@ def _values(layer: Layer) -> Values:
     shown, of = len(layer.rows), len(layer.upper.samples)
     names = [series.name for series in layer.below]
     ratio, rate = layer.ratio, f"{layer.way}s_per_s" if layer.way else "ios_per_s"
+    name, parts = layer_name(layer.upper), layer.below_rows
     return {
         "upper": layer.upper.name,
         "request": layer.way or "request",
@@ -248,14 +256,15 @@ def _values(layer: Layer) -> Values:
         "of": float(of),
         "more": float(max(len(names) - 6, 0)),
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
-        "layer": layer_name(layer.upper),
+        "where": f"in {name}, not in the disks"
+        if not layer.is_merged
+        else f"above the disks, in {name} or on the way into their queue",
+        "merged": sum(weighted.or_zero(weighted.mean(part, merges)) for part in parts for merges in MERGES),
         "rate": weighted.mean(layer.rows, rate),
         "depth": weighted.mean(layer.rows, "depth"),
-        "rate_below": sum(weighted.or_zero(weighted.mean(part, rate)) for part in layer.below_rows),
-        "depth_below": sum(weighted.or_zero(weighted.mean(part, "depth")) for part in layer.below_rows),
-        "util_below": max(
-            (weighted.mean(part, "util_pct") for part in layer.below_rows), default=float("nan")
-        ),
+        "rate_below": sum(weighted.or_zero(weighted.mean(part, rate)) for part in parts),
+        "depth_below": sum(weighted.or_zero(weighted.mean(part, "depth")) for part in parts),
+        "util_below": max((weighted.mean(part, "util_pct") for part in parts), default=float("nan")),
         "missing": ", ".join(layer.missing),
     }
 
@@ -282,6 +291,9 @@ def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
     yield cite(stacked(layer.below_rows) if layer.below_rows else layer.rows, _BELOW, values, worst=worst)
     if layer.is_equal:
         yield cite(both, "both carry the same requests and bytes (within 5 %)", values)
+    elif layer.is_merged:
+        text = "both carry the same bytes and, with {merged} a second that the disks merged into others, "
+        yield cite(both, text + "as many requests (within 5 %)", values)
     else:
         text = "rates above and below differ: requests are split, merged or amplified on the way"
         yield cite(both, text, values, weighs="context")
@@ -291,7 +303,8 @@ def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
         yield cite(layer.rows, "not in the capture: {missing}", values, weighs="against")
     if not layer.is_stated:
         text = "no input says what {upper} stands on: these are the physical disks with I/O"
-        yield cite(layer.rows, text if not layer.is_equal else _EQUAL_ONLY, values, weighs="against")
+        is_same = layer.is_equal or layer.is_merged
+        yield cite(layer.rows, _EQUAL_ONLY if is_same else text, values, weighs="against")
 
 
 _ABOVE = "{upper}: {rate} {requests}/s took {latency} ms each, with {depth} in flight"

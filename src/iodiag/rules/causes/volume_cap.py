@@ -291,8 +291,8 @@ _OPEN = (
 
 
 _FEW = (
-    "{count} sample{plural} with a queue; {samples:.0f} would tell whether a limit holds it, as would "
-    "requests of another size"
+    "{count} sample{plural} with a queue; {samples:.0f} may tell whether a limit holds it, and requests of "
+    "another size would"
 )
 
 

@@ -11,12 +11,13 @@ Why it matters: the average of weeks says nothing about now, and is the report t
 When it is wrong: a first report that was taken with -y, or of a short interval whose command line
 was lost, is a sample like the others. It is kept where its rates lie on the grid of that interval, where
 its numbers are those of the reports that follow, where a device is busy all the time, or where its totals are
-those of a few minutes. Without a banner a first report is an average where it lies off the grid of the
-others, or of the time between clocks, where its totals are those of an odd length, or where requests with a
-size round to none; where it is unlike the others and nothing tells, it is kept, and a note says so. Rows of
-vmstat with a header above each and the same rates are of a loop without an interval. Of vmstat's first row
-only rates are averages: tasks and memory are of the moment. sar is not affected but after a restart, and
-sadc's files hold differences only.
+those of a few minutes. One report below a command with an interval is kept where a disk has written and read
+nothing: it has read its partitions at boot. Without a banner a first report is an average where it lies off
+the grid of the others, or of the time between clocks, where its totals are those of an odd length, or where
+requests with a size round to none; where it is unlike the others and nothing tells, it is kept, and a note
+says so. Rows of vmstat with a header above each and the same rates are of a loop without an interval. Of
+vmstat's first row only rates are averages: tasks and memory are of the moment. sar is not affected but after
+a restart, and sadc's files hold differences only.
 
 References: iostat(1), option -y; vmstat(8): "the first report produced gives averages since the
 last reboot".

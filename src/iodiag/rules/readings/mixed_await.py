@@ -66,7 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         mix = _mix(series, *(weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write")))
         is_mixed = 0 < limits.minority / 100 * (mix.reads + mix.writes) <= min(mix.reads, mix.writes)
         if _lacks_directions(series, limits):
-            yield RULE.undetermined(_NO_DIRECTIONS, series.name)
+            yield RULE.undetermined(_no_directions(series), series.name)
         elif is_mixed and (np.isnan(mix.read_ms) or np.isnan(mix.write_ms)):
             if mix.await_ms > 0:  # else md does not account for it
                 yield _bounded(mix)
@@ -93,7 +93,15 @@ def _lacks_directions(series: DeviceSeries, limits: Limits) -> bool:
     return bool(unknown > limits.minority / 100 * np.nansum(ios))
 
 
-_NO_DIRECTIONS = "requests are counted without their direction: r_await and w_await of iostat -x would tell"
+def _no_directions(series: DeviceSeries) -> str:
+    """That requests are counted without their direction, and what tells: other samples, if any has both."""
+    names = [f"{way}{of}" for way in ("read", "write") for of in ("s_per_s", "_await_ms")]
+    reads, read_ms, writes, write_ms = np.isfinite([series.loaded.floats(name) for name in names])
+    if not (read_ms & write_ms).any():
+        return "requests are counted without their direction: r_await and w_await of iostat -x would tell"
+    values: Values = {"without": int((~(reads & writes)).sum()), "samples": len(reads)}
+    text = "{without} of {samples} samples count requests without their direction: "
+    return say(text + "r_await and w_await of the others tell", values)
 
 
 def _differs(mix: _Mix, limits: Limits) -> bool:

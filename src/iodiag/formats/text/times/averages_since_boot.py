@@ -137,18 +137,26 @@ def _is_of_now(part: Part) -> bool:
 
 
 def _have_read_nothing(parts: Sequence[Part]) -> bool:
-    """Whether all totals of the first report are 0, a disk's among them that has read its partitions at boot.
+    """Whether a disk, which has read its partitions at boot, has read nothing by the first report.
 
-    What is below half a MB rounds to 0 MB.
+    All totals of it are 0, where what is below half a MB rounds to 0 MB; or reads have no size beside writes.
     """
     found, is_of_disk = [np.empty(0)], False
     for part in parts:
         columns = part.rows.layout.columns
         places = [place for place, column in enumerate(columns) if column.raw in _FINE_TOTALS]
         is_first = part.timing.report[part.where] == 0
-        found.append(part.rows.numbers[part.where][is_first][:, places].ravel())
-        names = np.unique(part.rows.key[part.where][is_first]) if places else ()
-        is_of_disk |= any(_PARTED_DISK.fullmatch(part.rows.names[name]) for name in names)
+        first = part.rows.numbers[part.where][is_first]
+        names = [part.rows.names[key] for key in part.rows.key[part.where][is_first]]
+        are_disks = np.array([_PARTED_DISK.fullmatch(name) is not None for name in names], np.bool_)
+        found.append(first[:, places].ravel())
+        is_of_disk |= bool(places) and bool(are_disks.any())
+        sizes, writes = (
+            first[:, [place for place, column in enumerate(columns) if column.column == name]]
+            for name in ("read_request_size_kb", "writes_per_s")
+        )
+        if (are_disks[:, None] & (sizes == 0) & (writes > 0)).any():
+            return True
     return is_of_disk and not np.concatenate(found).any()
 
 

@@ -29,6 +29,7 @@ _NEAR_TICK, _BELOW_TICK, _FEWEST_AT_TICK = 1.1, 0.8, 3
 _SHARE_ALIKE = 0.8
 _RARELY = 0.01
 _SELDOM = 1e-3
+_OF_ANY = _SELDOM / 15  # as many intervals are tried: chance puts a report on one of them as seldom
 _EQUAL = 0.05
 _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
@@ -339,10 +340,11 @@ def may_be_since_boot(
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
+    kb = np.concatenate([rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups])
+    # of one report below a command that prints many sectors tell as well: it may be of another run of it
+    if stated and is_alone(groups) and not np.isnan(_clock.grid_interval(first, by_chance=_OF_ANY, kb=kb)):
+        return False
     if is_believed and not np.isnan(length):
-        kb = np.concatenate(
-            [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
-        )
         # a sample of 10 s may take some hundredths more: of several lengths one fits by chance more often
         near = [length + more for more in _clock.JITTER]
         for tried in ([length], near):
