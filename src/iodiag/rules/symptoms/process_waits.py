@@ -81,9 +81,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _programs(view: View, limits: Limits) -> list[Fact]:
     """The programs of which several threads wait at a time, the largest crowd first."""
-    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= limits.threads]
+    # shares of time are printed to a hundredth of a per cent
+    least = limits.threads - _PRINTED
+    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= least]
     return sorted(facts, key=lambda fact: -fact.number("waiting"))
 
+
+_PRINTED = 0.005
+"""Threads that wait at a time which shares as printed may lack."""
 
 _TOO_LITTLE = "; {least:.0f} % would be told"
 
