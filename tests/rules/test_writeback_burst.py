@@ -258,3 +258,10 @@ def test_bursts_that_starve_who_reads_are_told_without_disks(report_of, changes,
 def test_writes_that_do_not_stand_out_are_no_bursts(report_of):
     rows = [READS | {"bo": 6000}] * 6 + [STARVED | {"bo": 15000}] * 3
     assert only(report_of(vmstat(rows * 3), rules=[RULE])) is None
+
+
+def test_a_load_of_writes_after_one_of_reads_is_no_burst(report_of):
+    assert only(report_of(vmstat([READS] * 12 + [STARVED] * 4), rules=[RULE])) is None
+    one, other = vmstat([READS] * 12), vmstat([STARVED] * 4)
+    assert only(report_of(one, other, one, rules=[RULE])) is None
+    assert only(report_of(vmstat([READS] * 6 + [STARVED] * 4 + [READS] * 6), rules=[RULE])) is not None

@@ -43,7 +43,7 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import in_flight
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.states.service_times import events_per_sample, is_felt
-from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, REPORTS, DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
@@ -429,14 +429,19 @@ LEAST_DRAINS, HARDLY = 3, 0.1
 def starved(view: View) -> tuple[Table, Values] | None:
     """The samples with bursts of writes in which who reads gets half and less, and waits; None without any.
 
-    Who reads nothing at all in most of them may do something else then; and what is read has to fall with
-    what is written beyond chance.
+    Who reads nothing at all in most of them may do something else then, and so may who does not read on after
+    one; and what is read has to fall with what is written beyond chance.
     """
     paging = view.samples("paging")
     if paging is None or "paging" in view.average_only or (weighted.lengths(paging) > LONGEST_S).any():
         return None
     read, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
     is_burst = written >= max(STILL_KB, BURST * median(written))
+    # after a burst the others go on in the same run: another load after it is none
+    calm, runs = np.flatnonzero(~is_burst), report_numbers(paging)[0] // REPORTS
+    is_over = (np.diff(calm) > 1) & (np.diff(runs[calm]) == 0)
+    kept = np.isin(runs, runs[calm[1:][is_over]])
+    paging, read, written, is_burst = paging[kept], read[kept], written[kept], is_burst[kept]
     if not 2 * (read[is_burst] > 0).sum() > is_burst.sum():
         return None
     values = cost_in(view, paging, is_burst, 4 * STILL_KB)
