@@ -7,7 +7,7 @@ variant needs no bursts: so much memory is dirty that the kernel makes every wri
 shown, a page cache that grows by 100 MB and more of which nothing was read, and then 10 MB/s and more that
 are written while the CPUs mostly wait and hardly anything is read: that is a note. So are bursts of five
 times the usual writes and more in which what is read falls by half, though somebody reads on: tasks wait in
-them and not in the others, and the CPUs' iowait is twice that of the others.
+them, twice as many as in the others, and the CPUs have a fifth of their time more without work.
 
 Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
 writer that meets the dirty limit stops until the device has caught up.
