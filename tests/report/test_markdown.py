@@ -197,6 +197,15 @@ def test_the_times_of_day_are_told_where_there_is_no_date(runs, told):
         iodiag.read(io.BytesIO(page.encode()))
 
 
+def test_the_times_of_day_are_those_of_all_tables_of_a_run():
+    cpu = (
+        "11:40:01 CPU %user %nice %system %iowait %steal %idle\n11:50:01 all 7.00 0.00 3.00 2.50 0.00 87.50\n"
+    )
+    queue = "02:30:01 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n02:40:01 1 300 0.02 0.05 0.05\n"
+    page = analyzed_text(f"{cpu}\n{queue}").to_markdown(full=True)
+    assert page.splitlines()[0].endswith(", 02:40:01 to 11:50:01, no date")
+
+
 def test_only_thresholds_that_were_changed_are_listed():
     report = raid5_report()
     assert "hreshold" not in report.to_markdown(full=True)

@@ -384,6 +384,16 @@ def test_writes_that_come_with_the_blocked_tasks_alone_are_flushed_in_bursts(
     assert ("buffered writes are flushed in bursts" in finding.summary) is is_told
 
 
+def test_writes_that_are_pages_for_swap_are_no_buffered_writes(report_of):
+    rows = [{"b": 0, "wa": 1, "bo": 60, "bi": 4} for _ in range(12)]
+    for n in (3, 7, 11):
+        rows[n] = {"b": 7, "wa": 60, "bo": 88000, "bi": 4, "so": 80000}
+    finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
+    assert "in the other samples 60 kB/s: 78.12 MB/s of it go out to swap" in finding.summary
+    assert "buffered" not in finding.summary
+    assert "dirty" not in "".join((*finding.remedy, *finding.confirm)).lower()
+
+
 BURST = [{"b": 1, "wa": 40 + n, "bi": 128, "bo": 8000 + 100 * n} for n in range(12)]
 PAUSE = [{"b": 0, "wa": 0, "bi": 128, "bo": 0}] * 4
 

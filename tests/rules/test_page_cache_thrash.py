@@ -110,3 +110,53 @@ def test_a_stream_of_other_samples_has_no_part_in_it(report_of):
     finding = only(report_of(quiet, rules=[RULE]))
     assert finding.summary.startswith("Memory is short: 1,400 page faults/s")
     assert "a reader of" not in finding.summary
+
+
+def memory(cached, free, start=0):
+    """What sar -r shows from a second of the same hour on: kB of page cache, and the kB that are free."""
+    clocks = [f"13:{start // 60:02}:{start % 60 + 2 * n + 2:02}" for n in range(len(cached))]
+    text = f"\n13:{start // 60:02}:{start % 60:02} kbmemfree kbmemused %memused kbbuffers kbcached\n"
+    return text + "".join(
+        f"{clock} {free} {60_000_000 - free} 70.00 4000 {kb}\n"
+        for clock, kb in zip(clocks, cached, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (
+            memory([120_000] * 3, 20_000_000),
+            "19.1 GB of memory are free and the page cache holds 117 MB meanwhile",
+        ),
+        (memory([120_000] * 3, 900_000), None),  # memory is used
+        (memory([19_000_000] * 3, 20_000_000), None),  # the cache has its share
+        (
+            memory([19_000_000] + [120_000] * 3, 20_000_000, 1800),
+            "holds 117 MB, of 18.1 GB before, in 3 samples of another time",
+        ),
+        (memory([120_000] * 2, 20_000_000, 1800), None),  # a moment of another time
+    ],
+    ids=["free meanwhile", "used", "cache", "free at another time", "a moment"],
+)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_neither_a_stream_nor_a_shortage_empties_the_cache_while_memory_is_free(
+    report_of, shown, told, is_stream
+):
+    text = beside((7600, 700_000), (310, 7000), [PUSHED] * 3) if is_stream else capture([row()] * 3)
+    finding = only(report_of(text + shown, rules=[RULE]))
+    claims = "Memory is given to a stream" if is_stream else "Memory is short"
+    assert finding.summary.startswith(claims) is (told is None)
+    if told:
+        assert f"{told}: something empties the page cache or bounds it" in finding.summary
+        assert "drop_caches" in finding.remedy[0]
+        assert ("beside 700,000 kB/s" in finding.summary) is is_stream
+        assert finding.confidence == "medium"
+
+
+def test_the_disk_that_reads_most_is_the_first_of_those_that_read_again(report_of):
+    text = beside((7600, 700_000), (310, 7000), [PUSHED] * 3)
+    text = "\n".join(
+        line.replace("7000.00", "9000.00") if " sdb " in line else line for line in text.split("\n")
+    )
+    assert only(report_of(text, rules=[RULE])).devices == ("sdb", "sda")

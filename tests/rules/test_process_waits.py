@@ -112,7 +112,7 @@ def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
         f"{command.split(' -')[0]} waits for I/O 97 % of its time "
         "while it reads 310 kB/s and writes 720 kB/s."
     )
-    lack = "no statistics of single disks; all together read 310 kB/s and wrote 800 kB/s. To settle it"
+    lack = "no statistics of single disks; all disks together read 310 kB/s and wrote 800 kB/s. To settle it"
     assert f" The capture has {lack}" in report.headline
 
 
@@ -251,3 +251,24 @@ def test_a_device_that_is_slow_for_no_cause_is_told_with_the_thread_that_frees_m
     assert report.verdict.state == "open"
     assert "kswapd0 waits for I/O 88 % of its time: the kernel frees memory" in report.headline
     assert "`free -m`" in report.headline
+
+
+def threads(*rows):
+    """One sample of `iotop -b` of threads of java: their priority, and kB/s that each reads."""
+    total = f"{sum(kb for _, kb in rows):.2f} K/s"
+    text = SUMS.format(asked="0.00 B/s", written="0.00 B/s").replace("310.00 K/s", total)
+    for number, (priority, kb) in enumerate(rows, 170):
+        text += f"   {number} {priority} root  {kb:.2f} K/s  0.00 B/s  0.00 % 98.65 % java -client -cp /srv\n"
+    return text
+
+
+def test_two_runs_are_not_told_in_one_sentence_and_classes_of_priority_are_told(report_of):
+    first = threads(("be/4", 900.0), ("be/0", 1100.0))
+    second = threads(("be/4", 6.0), ("rt/0", 2000.0), ("rt/0", 2200.0))
+    report = report_of(f"#### Test1\n{first}\n#### Test2\n{second}\n")
+    assert "3 threads of java wait for I/O, 3.0 at a time, while they read 4,206 kB/s" in report.headline
+    assert "; 2 of I/O class rt move 4,200 kB/s; 1 of I/O class be move 6 kB/s" in report.headline
+    assert "all disks together read 4,206 kB/s and wrote 0 kB/s" in report.headline
+    assert "ionice" in only(report).remedy[0]
+    # levels of one class are no classes
+    assert "class" not in report_of(first).headline

@@ -121,24 +121,31 @@ def test_pages_that_make_room_for_a_copy_are_no_shortage(report_of, rows, found)
 
 
 @pytest.mark.parametrize(
-    ("grows", "falls", "out", "status"),
+    ("grows", "falls", "out", "is_taken"),
     [
-        (150_000, 150_000, 0, "undetermined"),  # shared memory becomes swap
-        (150_000, 150_000, 100, "undetermined"),
-        (150_000, 0, 0, "clear"),  # the cache stays
-        (0, 150_000, 0, "clear"),  # the cache goes elsewhere
-        (500, 500, 0, "clear"),  # little
+        (150_000, 150_000, 0, True),  # shared memory becomes swap
+        (150_000, 150_000, 100, True),
+        (150_000, 0, 0, False),  # the cache stays
+        (0, 150_000, 0, False),  # the cache goes elsewhere
+        (500, 500, 0, False),  # little
     ],
 )
-def test_cache_that_becomes_swap_makes_no_room(report_of, grows, falls, out, status):
+def test_cache_that_becomes_swap_makes_no_room(report_of, grows, falls, out, is_taken):
     rows = [
         {"swpd": 35_000 + grows * n, "free": 505_000, "cache": 13_000_000 - falls * n, "so": out}
         for n in range(20)
     ]
     rows[-1] |= {"so": 30_000, "bo": 30_000}
     report = report_of(vmstat(rows), rules=[RULE])
-    assert outcome(report).status == status
-    assert ("fall by 2,783 MB" in outcome(report).reason) == (status == "undetermined")
+    assert outcome(report).status == ("undetermined" if is_taken else "clear")
+    assert ("fall by 2,783 MB" in outcome(report).reason) == is_taken
+    # where the kernel takes the CPUs it is what the work is slow for
+    report = report_of(vmstat([row | {"r": 25, "us": 10, "sy": 90} for row in rows]))
+    finding = only(report)
+    assert (finding and finding.severity) == ("warning" if is_taken else None)
+    if finding is not None:
+        assert "fall by 2,783 MB and system time is 90 %" in report.headline
+        assert any(other.rule == "cpu-exhausted" for other in report.findings)
 
 
 @pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])

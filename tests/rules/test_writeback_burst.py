@@ -226,3 +226,42 @@ def test_floods_beside_nothing_else_are_not_said_to_make_others_wait(report_of, 
     rows = ([{"sda": calm | {"w/s": 30.0}}] * 14 + [{"sda": flood}] * 2) * 3
     finding = only(report_of(iostat(rows), rules=[RULE]))
     assert (finding.severity, finding.title) == ("info", title)
+
+
+READS = {"b": 0, "bi": 2000, "bo": 0, "us": 90, "sy": 8, "wa": 2}
+STARVED = {"b": 2, "bi": 300, "bo": 9000, "us": 12, "sy": 2, "wa": 86}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, True),
+        ({"bi": 1900}, False),  # who reads gets as much
+        ({"bi": 0}, False),  # nobody reads: another phase of the work
+        ({"b": 0}, False),  # nobody waits
+        ({"us": 90, "wa": 2}, False),  # the CPUs work on
+        ({"bo": 200}, False),  # next to nothing is written
+    ],
+    ids=["starved", "reads on", "reads none", "nobody waits", "works", "little"],
+)
+def test_bursts_that_starve_who_reads_are_told_without_disks(report_of, changes, is_told):
+    rows = ([READS] * 6 + [STARVED | changes] * 3) * 3
+    report = report_of(vmstat(rows))
+    finding = only(report)
+    assert (finding is not None) is is_told
+    if finding is not None:
+        assert (finding.severity, report.verdict.state) == ("notice", "open")
+        assert "9,000 kB/s are written in 9 of 27 samples, and 0 kB/s in the others" in finding.summary
+        assert "6.7 times less is read, 2.0 tasks wait instead of 0.0" in report.headline
+
+
+def test_writes_that_do_not_stand_out_are_no_bursts(report_of):
+    rows = [READS | {"bo": 6000}] * 6 + [STARVED | {"bo": 15000}] * 3
+    assert only(report_of(vmstat(rows * 3), rules=[RULE])) is None
+
+
+def test_a_load_of_writes_after_one_of_reads_is_no_burst(report_of):
+    assert only(report_of(vmstat([READS] * 12 + [STARVED] * 4), rules=[RULE])) is None
+    one, other = vmstat([READS] * 12), vmstat([STARVED] * 4)
+    assert only(report_of(one, other, one, rules=[RULE])) is None
+    assert only(report_of(vmstat([READS] * 6 + [STARVED] * 4 + [READS] * 6), rules=[RULE])) is not None

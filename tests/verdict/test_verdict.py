@@ -1619,6 +1619,22 @@ def test_a_host_that_moves_nothing_at_all_is_called_idle():
     assert found.verdict.state == "unknown"
 
 
+def test_what_a_list_of_processes_shows_is_not_called_nothing_at_all():
+    """Rates in whole kB round a commit away; one of sar counts nobody who is blocked."""
+    iotop = (
+        "Total DISK READ :       0.00 B/s | Total DISK WRITE :      12.00 K/s\n"
+        "Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      24.00 K/s\n"
+        "    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND\n"
+        "    311 be/3 root        0.00 B/s   12.00 K/s  0.00 %  0.08 % [jbd2/vda1-8]\n"
+    )
+    sar = (
+        "13:00:07 CPU %user %nice %system %iowait %steal %idle\n13:00:08 all 0.04 0.00 0.04 0.01 0.01 99.90\n"
+    )
+    said = report_of("\n".join((vmstat([{}] * 2), AVERAGED, iotop, sar))).headline
+    assert "nobody waits for I/O in 2 samples while almost nothing is read or written" in said
+    assert "; all disks together read 0 kB/s and wrote 24 kB/s; it has only averages since boot" in said
+
+
 def test_a_single_sample_has_no_most():
     said = report_of(vmstat([{"bo": 300, "wa": 2, "id": 98}])).headline
     assert "at most" not in said

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.host.who_waits import FEW_BLOCKED_TASKS, LITTLE_PCT, MOMENTARY_TASKS
 from iodiag.analysis.measure import weighted
@@ -38,7 +39,9 @@ def nobody_waits(view: View) -> str:
     is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
     if not (is_nobody or is_few or _is_calm_on_average(view)):
         return ""
-    values: Values = {"count": min(len(queue), len(cpu)), "most": float(np.nanmax(iowait))}
+    # samples of both: those of another tool, and a first one whose rates are averages, are of one alone
+    both = len(paired(queue, cpu)[0]) or min(len(queue), len(cpu))
+    values: Values = {"count": both, "most": float(np.nanmax(iowait))}
     is_counted = cpu.has("iowait_pct") and float(values["most"]) >= CALM_PCT
     few = "no task is blocked on I/O" if is_counted else "nobody waits for I/O"
     few = few if tasks == 0 else "hardly anybody waits for I/O"

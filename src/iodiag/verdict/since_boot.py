@@ -17,6 +17,7 @@ from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.capture import Fact
+from iodiag.model.finding import Finding
 from iodiag.model.units import KB_PER_MB
 
 _WAYS = (("reads", "read"), ("writes", "write"), ("flushes", "flush"))
@@ -27,19 +28,21 @@ def with_snapshots(views: Sequence[View]) -> list[View]:
     return [view for view in views if not view.devices and view.samples("disk_counters") is not None]
 
 
-def lack_of_disks(views: Sequence[View], told: str = "") -> str:
+def lack_of_disks(views: Sequence[View], told: Finding | None = None) -> str:
     """What a capture has of its disks where it has no samples of any, as the object of a sentence.
 
-    A process that a sentence beside it has `told` of is not told again.
+    A process of a finding that a sentence beside it has `told` of is not told again.
     A counter of milliseconds has 32 bits and says nothing of how often it began again.
     """
     counters = next((view.samples("disk_counters") for view in with_snapshots(views)), None)
     if any("disk" in view.average_only for view in views):
         return "only averages since boot of its disks"
     if counters is None:
-        together = _of_disks_together(views)
+        together = disks_together(views, told)
         lack = "no statistics of single disks" if together else "no disk statistics"
-        return f"{lack}{_of_a_process(views, told)}{_written_apart(views) or together}"
+        return (
+            f"{lack}{_of_a_process(views, told.summary if told else '')}{_written_apart(views) or together}"
+        )
     if len(np.unique(counters.floats("report"))) > 1:
         return "snapshots of the disks' counters, and no time between them, which would make rates"
     text = "one snapshot of the disks: counters since boot, no rates"
@@ -147,14 +150,23 @@ def _written_apart(views: Sequence[View]) -> str:
     return ""
 
 
-def _of_disks_together(views: Sequence[View]) -> str:
-    """What all disks together moved by iotop, as the end of a clause; empty where that is not shown."""
-    for fact in (fact for view in views for fact in view.facts_of("iotop")):
-        moved: Values = {way: fact.number(f"disks_{way}_kb_per_s") for way in ("read", "write")}
-        if "disks_read_kb_per_s" in fact.values:
-            often = " on average" if fact.number("samples") > 1 else ""
-            return say("; all together read {read:.0f} kB/s and wrote {write:.0f} kB/s" + often, moved)
-    return ""
+def disks_together(views: Sequence[View], told: Finding | None = None) -> str:
+    """What all disks together moved by iotop, as the end of a clause; empty where that is not shown.
+
+    Of several runs it is that of a finding which the sentence has told of.
+    """
+    facts = [fact for view in views for fact in view.facts_of("iotop")]
+    facts = [fact for fact in facts if "disks_read_kb_per_s" in fact.values]
+    if not facts:
+        return ""
+    lines = {(item.source, line) for item in told.evidence[:1] for line in item.lines} if told else set()
+    fact = next(
+        (f for f in facts if any(f.ref.first <= at <= f.ref.last for of, at in lines if of == f.ref.source)),
+        facts[0],
+    )
+    moved: Values = {way: fact.number(f"disks_{way}_kb_per_s") for way in ("read", "write")}
+    often = " on average" if fact.number("samples") > 1 else ""
+    return say("; all disks together read {read:.0f} kB/s and wrote {write:.0f} kB/s" + often, moved)
 
 
 _BEYOND = 2.0

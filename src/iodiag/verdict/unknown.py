@@ -48,6 +48,7 @@ from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
 from iodiag.verdict.since_boot import (
     between_reports,
     did_nobody_wait,
+    disks_together,
     is_calm_on_average,
     lack_of_disks,
     with_snapshots,
@@ -384,6 +385,7 @@ def _calm_clause(views: Sequence[View]) -> str:
         text, values = _moved(views)
         if not _may_be_held(values):
             meanwhile = f" while {say(text, values)}" if text else ""
+            meanwhile += disks_together(views) if any("disk" in view.average_only for view in views) else ""
             # asynchronous requests are counted as they are handed on: none were
             is_idle = "total" in values and not values["total"]
             unseen = "" if is_idle else ", though asynchronous I/O would not show"

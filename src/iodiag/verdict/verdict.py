@@ -355,7 +355,7 @@ def _reading(findings: Sequence[Finding], device: str, numbers: Set[str]) -> Evi
 def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
     """What the capture lacks of its disks to name the cause, as a sentence; else what is said otherwise."""
     if not any(view.devices for view in views):
-        return f" The capture has {lack_of_disks(views, symptom.summary)}."
+        return f" The capture has {lack_of_disks(views, symptom)}."
     if all("disk" in view.average_only for view in views if view.devices):
         return f" Of the disks it has only averages since boot or over a run{on_average(views)}."
     return otherwise

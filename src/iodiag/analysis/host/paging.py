@@ -174,7 +174,7 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     held = is_still & ~is_at_work(view, paging) & (True if waited is None else waited)
     beside = _cached_meanwhile(view, paging[is_still], values)
     if is_still.all():
-        much = "almost nothing" if values["total"] else "nothing at all"
+        much = "almost nothing" if values["total"] or _do_processes_move(view) else "nothing at all"
         text = f"{much} is read or written{beside}"
         if waited is not None and _stands_still(held).any():
             values["stalled"] = int(held.sum())
@@ -208,6 +208,12 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
         text += ", at a flat rate" + " of {flat:kb} in all samples but {below}" * (not on_it.all())
     values |= {"moving": len(main)}
     return text + _at_rest(is_still, stands, held, beside, values), values
+
+
+def _do_processes_move(view: View) -> bool:
+    """Whether a list of processes has any that reads or writes, which rates in whole kB round away."""
+    facts = view.facts_of("iotop", "pidstat")
+    return any(fact.number(f"{way}_kb_per_s") > 0 for fact in facts for way in ("read", "write"))
 
 
 _SKEWED = 2.0

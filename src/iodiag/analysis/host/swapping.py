@@ -98,22 +98,38 @@ def beside(view: View, table: str, column: str, rows: Table) -> Floats:
 def cost_of_swapping_out(view: View, frame: Table, least_kb: float) -> tuple[Table, Values] | None:
     """The samples in which `least_kb` per second and more go out, if less is done in them than in the others.
 
-    What is read falls by half and more while more tasks wait and the CPUs are idle for longer. A load that
-    ends leaves nobody waiting, and idle pages that are put away cost nothing of it.
+    Idle pages that are put away cost nothing of it.
     """
     is_out = frame.floats("out_kb") >= least_kb
-    if min(is_out.sum(), (~is_out).sum()) < _LEAST_OF_EITHER:
+    values = cost_in(view, frame, is_out, least_kb)
+    if values is None:
+        return None
+    used, cached = (
+        beside(view, *column, frame)[is_out] for column in (("swap", "used_kb"), ("memory", "cached_kb"))
+    )
+    is_for_cache = cached[-1] - cached[0] >= _AS_MUCH * (used[-1] - used[0]) > 0
+    values["for_cache"] = " to make room for the page cache, which grows by as much" if is_for_cache else ""
+    return frame[is_out], values
+
+
+def cost_in(view: View, rows: Table, is_in: Mask, least_kb: float) -> Values | None:
+    """What `COST` tells of some of the `rows` if less is done in them than in the others; else None.
+
+    What is read falls by half and more, from `least_kb` per second at least, while more tasks wait and the
+    CPUs are idle for longer. A load that ends leaves nobody waiting.
+    """
+    if min(is_in.sum(), (~is_in).sum()) < _LEAST_OF_EITHER:
         return None
     kb, blocks = (
-        beside(view, *column, frame)
+        beside(view, *column, rows)
         for column in (("paging", "pgpgin_kb_per_s"), (IN_BLOCKS, "blocks_in_per_s"))
     )
-    idle = beside(view, "cpu", "idle_pct", frame) + np.nan_to_num(beside(view, "cpu", "iowait_pct", frame))
+    idle = beside(view, "cpu", "idle_pct", rows) + np.nan_to_num(beside(view, "cpu", "iowait_pct", rows))
     measured = {"read": np.where(np.isnan(kb), blocks, kb), "idle": idle}
-    measured["wait"] = beside(view, "queue", "blocked", frame)
+    measured["wait"] = beside(view, "queue", "blocked", rows)
     then, otherwise = (
-        {name: float(np.mean(column[rows])) for name, column in measured.items()}
-        for rows in (is_out, ~is_out)
+        {name: float(np.mean(column[places])) for name, column in measured.items()}
+        for places in (is_in, ~is_in)
     )
     is_less = otherwise["read"] >= max(least_kb, _FELL * then["read"])
     is_idler = then["idle"] >= otherwise["idle"] + _IDLER_PCT
@@ -122,13 +138,14 @@ def cost_of_swapping_out(view: View, frame: Table, least_kb: float) -> tuple[Tab
     values: Values = {f"{name}_then": mean for name, mean in then.items()}
     values |= {f"{name}_else": mean for name, mean in otherwise.items()}
     values["times"] = otherwise["read"] / max(then["read"], 1.0)
-    used, cached = (
-        beside(view, *column, frame)[is_out] for column in (("swap", "used_kb"), ("memory", "cached_kb"))
-    )
-    is_for_cache = cached[-1] - cached[0] >= _AS_MUCH * (used[-1] - used[0]) > 0
-    values["for_cache"] = " to make room for the page cache, which grows by as much" if is_for_cache else ""
-    return frame[is_out], values
+    return values
 
+
+COST = (
+    "{times:.1f} times less is read, {wait_then:.1f} tasks wait instead of {wait_else:.1f}, and time without "
+    "work rises from {idle_else:.0f} to {idle_then:.0f} %"
+)
+"""What work loses in some samples against the others, as a clause with the values of `cost_in`."""
 
 _LEAST_OF_EITHER, _FELL, _IDLER_PCT, _SOME_WAIT, _AS_MUCH = 3, 2.0, 20.0, 0.5, 0.8
 """Samples with and without pages that leave; times that what is read falls, per cent by which idle time rises

@@ -27,7 +27,10 @@ _WORDS = ("pid", "tid", "process", "user", "policy")
 
 @dataclass
 class Process:
-    """One process (or thread) and what it moved: sums over samples, None where it may not be known."""
+    """One process (or thread) and what it moved: sums over samples, None where it may not be known.
+
+    `io_class` is that of its priority for I/O (rt, be, idle), empty where it is not shown.
+    """
 
     name: str
     number: str
@@ -36,6 +39,7 @@ class Process:
     read_kb: float | None = None
     write_kb: float | None = None
     extra: dict[str, float] = field(default_factory=dict)
+    io_class: str = ""
 
     def add(self, line: Line, read_kb: float | None, write_kb: float | None, delay: float | None) -> None:
         """Count one more sample of it; `delay` is in clock ticks."""

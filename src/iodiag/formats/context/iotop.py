@@ -58,6 +58,8 @@ _ROW = (
     + rf"(?:\s+\?unavailable\?|\s+{_SHARE}\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
     + rf"(?:\s+(?P<command>(?!{_SHARE}\s%)\S.*))?\s*"
 )
+_IO_CLASSES = "rt", "be", "idle"
+"""Classes of priority for I/O, of which a scheduler that has any serves the former first."""
 _DAMAGED = _CLOCK + r"\d{1,10}\s+(?:(?:be|rt)/\d|idle)\s"
 
 
@@ -194,17 +196,27 @@ def _of_programs(processes: Sequence[Process], measure: Measure, source: str) ->
     for name, all_of in named.items():
         if len(all_of) < 2:
             continue
-        read, wrote = (sum(getattr(p, f"{way}_kb") or 0.0 for p in all_of) for way in ("read", "write"))
+        read, wrote = _moved(all_of)
         waiting = sum(process.extra["io_pct"] for process in all_of) / 100
-        values: Values = {"process": name, "threads": len(all_of), "waiting": round(waiting, 2)}
+        values: Values = {"process": name, "threads": len(all_of), "waiting": round(waiting, 4)}
         values |= {measure.column("read"): round(read, 2), measure.column("write"): round(wrote, 2)}
         values["samples"] = measure.samples
         text = (
             f"{len(all_of)} threads of {{process}} read {measure.say(read)} and wrote {measure.say(wrote)}, "
         )
         text += f"and {waiting:.1f} of them waited for I/O at a time ({measure.basis})"
+        classes = {one: [p for p in all_of if p.io_class == one] for one in _IO_CLASSES}
+        if len(classes := {one: own for one, own in classes.items() if own}) > 1:
+            for one, own in classes.items():
+                values |= {f"{one}_threads": len(own), f"{one}_kb": round(sum(_moved(own)), 2)}
+                text += f"; {len(own)} of I/O class {one} moved {measure.say(sum(_moved(own)))}"
         lines = sorted({line for p in all_of for line in (p.first, p.last)}, key=lambda line: line.number)
         yield fact("iotop-program", text, values, source, lines)
+
+
+def _moved(processes: Sequence[Process]) -> tuple[float, float]:
+    """What processes read and wrote together."""
+    return sum(p.read_kb or 0.0 for p in processes), sum(p.write_kb or 0.0 for p in processes)
 
 
 def _of_all(listing: _Listing, measure: Measure, source: str) -> Fact:
@@ -248,7 +260,7 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     key = f"{row['number']} {name}"
     listing.is_rate = bool(row["write_rate"])
     process = listing.processes.setdefault(key, Process(name, row["number"], line, line))
-    process.last = line
+    process.last, process.io_class = line, row["priority"].partition("/")[0]
     read, written = _kb(row, "read"), _kb(row, "write")
     # a row that stands twice counts once
     if listing.ends and key not in listing.samples[-1]:
@@ -286,5 +298,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
-    not_read="priorities, users and SWAPIN",
+    not_read="users, SWAPIN and levels of priority",
 )

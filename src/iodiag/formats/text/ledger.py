@@ -158,8 +158,17 @@ def _together(old: Section, new: Section) -> Section:
         reports=max(old.reports, new.reports),
         rows=old.rows + new.rows,
         first_line=min(old.first_line, new.first_line),
-        clocks=old.clocks or new.clocks,
+        clocks=_both_clocks(old.clocks, new.clocks),
     )
+
+
+def _both_clocks(old: str | None, new: str | None) -> str | None:
+    """From the earliest to the latest time of day of two spans; the first where one goes past midnight."""
+    spans = [span.split(" to ") for span in (old, new) if span]
+    if len(spans) < 2 or any(span[0] > span[-1] for span in spans):
+        return old or new
+    ends = min(span[0] for span in spans), max(span[-1] for span in spans)
+    return " to ".join(dict.fromkeys(ends))
 
 
 def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:

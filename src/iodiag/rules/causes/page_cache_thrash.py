@@ -4,7 +4,9 @@ What it detects: at least 100 major faults/s of at most 160 kB each, 2 MB/s and 
 pages reclaimed than read: what comes in pushes out what is needed next. One sample is enough, since each
 holds hundreds of faults. What one device streams in requests of 64 kB and more, most of
 all that is paged in, is left out where the other devices read the rest, a request for every other fault at
-least: its reader pushes out what these have to read again.
+least: its reader pushes out what these have to read again. Where ten times as much memory is free as is page
+cache, meanwhile or, if that is not shown, in three samples of another time, neither pushes anything out:
+something empties the cache or bounds it.
 
 Why it matters: programs and mapped files run at the speed of the disk, on hosts without swap until they
 stand still; the disk is busy only because memory is short.
@@ -35,7 +37,7 @@ from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.model.units import KB_PER_PAGE
+from iodiag.model.units import KB_PER_GB, KB_PER_MB, KB_PER_PAGE
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import Floats, Mask, Table
 
@@ -91,14 +93,14 @@ def _are_read_elsewhere(view: View, rows: Table, streams: Collection[str]) -> bo
 
 
 def _victims(view: View, rows: Table, streams: Collection[str]) -> dict[str, tuple[float, float]]:
-    """What devices beside the streams read meanwhile: kB/s and requests/s of those that read any."""
+    """What devices beside the streams read meanwhile: kB/s and requests/s, the most first."""
     found: dict[str, tuple[float, float]] = {}
     for series in _tops(view):
         during = series.samples[paired(rows, series.samples)[1]]
         kb, rate = (weighted.or_zero(weighted.mean(during, f"{name}_per_s")) for name in ("read_kb", "ios"))
         if kb > 0 and series.name not in streams:
             found[series.name] = kb, rate
-    return found
+    return dict(sorted(found.items(), key=lambda one: -one[1][0]))
 
 
 def _without(table: Table, limits: Limits) -> Outcome:
@@ -150,14 +152,15 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits, streams: tup
     devices = tuple(_devices(view, rows, float(values["read"])))
     if streams:
         text += ", without the {stream:.0f} kB/s that are read from {streams}"
-        begins = "Memory is given to a stream"
-        said = (
-            "a reader of {streams}, which takes {stream:.0f} kB/s through the page cache, pushes out more, "
-        )
+        begins, said = "Memory is given to a stream", _BY_A_STREAM
         values["stream"] = weighted.mean(rows, "pgpgin_kb_per_s") - float(values["read"])
         values["streams"] = ", ".join(streams)
         devices = tuple(_victims(view, rows, streams))
         fields = {"title": _PUSHED_OUT, "remedy": _OF_STREAMS, "confirm": ("pidstat -d 1", *RULE.confirm)}
+    free = [*_free_memory(view, rows, limits)]
+    if free:
+        begins, at_most, fields = "Pages of files are dropped and read again", "medium", _OF_FREE_MEMORY
+        said = _BESIDE_A_STREAM if streams else said
     return RULE.finding(
         **fields,
         severity="warning",
@@ -166,12 +169,15 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits, streams: tup
         **time_fields(rows, of_host=True),
         summary=say(
             begins + ": {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
-            f"and {said}{often}.",
+            f"and {said}{often}",
             values,
-        ),
+        )
+        + "".join(f"; {item.text}: {_BOUNDED}" for item in free)
+        + ".",
         evidence=(
             cite(rows, text, values, worst="major_faults_per_s"),
             *witnesses,
+            *free,
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
         ),
         refutes=("a first pass at random over a file larger than memory", "few refaults in /proc/vmstat"),
@@ -179,6 +185,52 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits, streams: tup
     )
 
 
+def _free_memory(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """That memory is free meanwhile which no page of a file fills; where it is not shown, at another time.
+
+    A stream or a shortage would fill it first. At another time several samples have to show it.
+    """
+    memory = view.samples("memory")
+    if memory is None or "memory" in view.average_only:
+        return
+    beside = paired(rows, memory)[1]
+    free, cached = memory.floats("free_kb"), memory.floats("cached_kb")
+    is_free = free >= limits.free * (cached + np.nan_to_num(memory.floats("buffers_kb")))
+    shown = np.isin(np.arange(len(memory)), beside) if len(beside) else np.ones(len(memory), dtype=np.bool_)
+    found = is_free & shown
+    if 2 * found.sum() < len(beside) or found.sum() < (1 if len(beside) else limits.samples):
+        return
+    values: Values = {"free": float(free[found].mean()) / KB_PER_GB, "count": int(found.sum())}
+    values |= {"cached": float(cached[found].mean()) / KB_PER_MB}
+    values["most"] = float(cached[: np.argmax(found)].max(initial=0.0)) / KB_PER_GB
+    text = "{free:.1f} GB of memory are free and the page cache holds {cached:.0f} MB"
+    text += ", of {most:.1f} GB before," * (
+        float(values["most"]) * 1024 >= limits.free * float(values["cached"])
+    )
+    text += " meanwhile" if len(beside) else " in {count} samples of another time"
+    yield cite(memory[found], text, values, worst="cached_kb")
+
+
+_BOUNDED = "something empties the page cache or bounds it, as a shortage or a stream would fill free memory"
+_BY_A_STREAM = (
+    "a reader of {streams}, which takes {stream:.0f} kB/s through the page cache, pushes out more, "
+)
+_BESIDE_A_STREAM = "as much is dropped for them beside {stream:.0f} kB/s that are read from {streams}, "
+_OF_FREE_MEMORY: dict[str, Any] = {
+    "title": "Pages of files are dropped and read again, and memory is free",
+    "remedy": (
+        "See what empties the page cache or bounds it: vm.zone_reclaim_mode, a job that writes to "
+        "/proc/sys/vm/drop_caches (the kernel logs it), the limit of a control group.",
+        "See whether the kernel frees memory for large blocks: /proc/buddyinfo, compact_* in /proc/vmstat.",
+        "Do not tune the disks that wait: their load goes away when pages stay in the cache.",
+    ),
+    "confirm": (
+        "sysctl vm.zone_reclaim_mode",
+        "dmesg -T | grep drop_caches",
+        "sar -B -r 1 10",
+        "cat /proc/buddyinfo",
+    ),
+}
 _PUSHED_OUT = "A stream through the page cache pushes out pages that are read again"
 _OF_STREAMS = (
     "See who reads the stream (pidstat -d 1), and let it pass by the page cache: O_DIRECT or fadvise.",
@@ -234,6 +286,7 @@ RULE = Rule(
         "share": Threshold(20, "%", "share of faults that wait, of all", "judgement: usually below one"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement"),
+        "free": Threshold(10, "x", "of the cache, free where nothing fills memory", "judgement: far more"),
     },
     confirm=("sar -B 1 10", "grep workingset_refault /proc/vmstat", "cat /proc/pressure/memory"),
     references=("https://docs.kernel.org/accounting/psi.html",),

@@ -13,8 +13,10 @@ where more memory is free or cache than lies in swap, and pages that only come b
 nearly all that is paged, tasks wait, and there is no such room. Pages that come back all the time are a note
 where swap holds twice what is free or cache; so are pages that leave while more memory than they take is free
 throughout, which is no shortage, and swap that fills with pages which stay in memory, while hardly any is
-written. Pages that leave at 0.8 MB/s and more without such room are missed where what is read falls by half
-meanwhile, while more tasks wait and the CPUs are idle for longer.
+written. Swap in use that grows by more than goes out, and by what free memory and cache lose, is a shortage
+where the kernel takes half of the CPUs' time meanwhile. Pages that leave at 0.8 MB/s and more without such
+room are missed where what is read falls by half meanwhile, while more tasks wait and the CPUs are idle for
+longer.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
 critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
@@ -38,6 +40,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import (
+    COST,
     beside,
     cost_of_swapping_out,
     has_room,
@@ -92,6 +95,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         or _of_places(view, frame)
         or _unprompted(view, frame, limits)
         or _missed(view, frame, limits)
+        or _taken(view, frame, limits)
         or _quiet(view, frame, len(rows), limits)
     )
 
@@ -235,13 +239,7 @@ def _missed(view: View, frame: Table, limits: Limits) -> Finding | None:
         return None
     rows, values = found
     values |= {"out": weighted.mean(rows, "out_kb"), "count": len(rows), "samples": len(frame)}
-    text = (
-        f"{{out}} kB/s go out to swap{{for_cache}}, {in_samples(len(frame))}; meanwhile {{times:.1f}} times "
-    )
-    text += (
-        "less is read, {wait_then:.1f} tasks wait instead of {wait_else:.1f}, and time without work rises "
-    )
-    text += "from {idle_else:.0f} to {idle_then:.0f} %"
+    text = f"{{out}} kB/s go out to swap{{for_cache}}, {in_samples(len(frame))}; meanwhile {COST}"
     of_cache = ("Keep the cache from taking their place: lower vm.swappiness, read or write past it.",)
     return _noted(
         "Memory is short: programs are paged out, and less is done",
@@ -283,6 +281,47 @@ def _of_places(view: View, frame: Table) -> Finding | None:
     )
 
 
+def _taken(view: View, frame: Table, limits: Limits) -> Finding | Outcome | None:
+    """More is put into swap than goes out to it while free memory and cache fall as much; None if not.
+
+    The kernel gives pages of memory files (tmpfs, shared memory), which count as cache, their places in swap
+    before it writes them: no room for files comes of that. It is told where the kernel takes most of the
+    CPUs' time meanwhile, and else is in doubt.
+    """
+    used, room = swap_used_kb(view, frame), room_kb(view, frame)
+    seconds = np.nan_to_num(frame.floats("interval_s"), nan=1.0)
+    went = float(np.nansum((frame.floats("out_kb") * seconds)[1:]))
+    known = np.isfinite(used) & np.isfinite(room)
+    if "swapping" in view.average_only or known.sum() < FEW:
+        return None
+    before, after = (float(used[known][place]) for place in (0, -1))
+    lost = float(room[known][0] - room[known][-1])
+    grown = after - before - went
+    if grown < limits.swapped_kb * seconds[1:].sum() or lost < HALF * (after - before) or grown < went:
+        return None
+    values: Values = {"before": before / KB_PER_MB, "after": after / KB_PER_MB, "went": went / KB_PER_MB}
+    values |= {"lost": lost / KB_PER_MB}
+    values["system"] = weighted.or_zero(float(np.nanmean(beside(view, "cpu", "system_pct", frame))))
+    text = (
+        "swap in use grows from {before:.0f} to {after:.0f} MB, of which {went:.0f} MB went out, while free "
+    )
+    text += "memory and cache fall by {lost:.0f} MB"
+    told = ": the kernel takes pages of memory files (tmpfs, shared memory) for swap and writes few"
+    if not float(values["system"]) >= limits.reclaim:
+        told += "; whether they come back shows in a longer vmstat 1"
+        return RULE.undetermined(say(text + told, values))
+    text += " and system time is {system:.0f} %"
+    return _noted(
+        "Memory is short: pages of memory files are taken for swap",
+        say(f"Memory is short: {text}{told}.", values),
+        cite(view.samples("swap"), text, values, worst="used_kb"),
+        frame,
+        ("See whose memory files they are: df -t tmpfs, ipcs -m, smem -s swap.", *RULE.remedy[::2]),
+        confirm=("vmstat 1", "df -t tmpfs", "ipcs -mu"),
+        severity="warning",
+    )
+
+
 _MANY_PLACES = 0.2
 """Of all swap, a share that it fills by where it is no drift."""
 
@@ -313,7 +352,7 @@ def _noted(
 def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
-    if grown := _grown(view, limits) if "swapping" in view.average_only else _taken(view, frame, limits):
+    if "swapping" in view.average_only and (grown := _grown(view, limits)):
         return RULE.undetermined(grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
@@ -343,38 +382,6 @@ def _grown(view: View, limits: Limits) -> str:
     values: Values = {"before": used[0] / 1024, "after": float(used.max()) / 1024}
     text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
     return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
-
-
-def _taken(view: View, frame: Table, limits: Limits) -> str:
-    """That more was put into swap than went out to it while free memory and cache fell as much; else empty.
-
-    The kernel gives pages of memory files (tmpfs, shared memory), which count as cache, their places in swap
-    before it writes them: no room for files comes of that.
-    """
-    used, room = swap_used_kb(view, frame), room_kb(view, frame)
-    seconds = np.nan_to_num(frame.floats("interval_s"), nan=1.0)
-    went = float(np.nansum((frame.floats("out_kb") * seconds)[1:]))
-    known = np.isfinite(used) & np.isfinite(room)
-    if known.sum() < FEW:
-        return ""
-    before, after = (float(used[known][place]) for place in (0, -1))
-    lost = float(room[known][0] - room[known][-1])
-    grown = after - before - went
-    if grown < limits.swapped_kb * seconds[1:].sum() or lost < HALF * (after - before) or grown < went:
-        return ""
-    values: Values = {
-        "before": before / 1024,
-        "after": after / 1024,
-        "went": went / 1024,
-        "lost": lost / 1024,
-    }
-    text = (
-        "swap in use grows from {before:.0f} to {after:.0f} MB, of which {went:.0f} MB went out, while free "
-    )
-    text += "memory and cache fall by {lost:.0f} MB: the kernel takes pages of memory files (tmpfs, shared "
-    return say(
-        text + "memory) for swap and writes few; whether they come back shows in a longer vmstat 1", values
-    )
 
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
@@ -632,6 +639,7 @@ RULE = Rule(
             85, "%", "iowait at which work stands still", "judgement: a seventh is left"
         ),
         "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
+        "reclaim": Threshold(50, "%", "system time of a host that reclaims", "as memory-exhausted has it"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
         "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: PSI"),
     },

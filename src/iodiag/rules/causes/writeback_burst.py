@@ -5,7 +5,9 @@ many of them, while reads take twice as long or writes ten times as long as betw
 burst is enough where reads take four times as long, or are served four times less often. A
 variant needs no bursts: so much memory is dirty that the kernel makes every writer wait. Where no disk is
 shown, a page cache that grows by 100 MB and more of which nothing was read, and then 10 MB/s and more that
-are written while the CPUs mostly wait and hardly anything is read: that is a note.
+are written while the CPUs mostly wait and hardly anything is read: that is a note. So are bursts of five
+times the usual writes and more in which what is read falls by half, though somebody reads on: tasks wait in
+them, twice as many as in the others, and the CPUs have a fifth of their time more without work.
 
 Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
 writer that meets the dirty limit stops until the device has caught up.
@@ -30,16 +32,18 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import HELD_PCT
-from iodiag.analysis.host.swapping import available_kb
+from iodiag.analysis.host.paging import BEYOND_CHANCE, BURST, STILL_KB
+from iodiag.analysis.host.swapping import COST, available_kb, cost_in
 from iodiag.analysis.host.who_waits import rows_at
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.time_per_kb import in_flight
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.states.service_times import events_per_sample, is_felt
-from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, REPORTS, DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
@@ -66,6 +70,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.clear("no floods of writes that make others wait", series.name)
     if not view.devices and (drained := drain(view, limits.cached_mb * KB_PER_MB, limits.drained)):
         yield _drained(*drained)
+    elif not view.devices and (starves := starved(view)):
+        yield _starved_readers(*starves)
     elif not view.devices and not is_throttled:
         is_known = view.has("memory", "dirty_kb")
         reason = "no floods of writes that make others wait" if is_known else "no disk is shown"
@@ -204,6 +210,27 @@ def _drained(rows: Table, values: Values) -> Finding:
         ),
         refutes=("files that somebody maps or reads meanwhile from elsewhere, such as tmpfs",),
         cannot_know=("which device it is, and who writes: iostat -xt 1 and pidstat -d 1 tell",),
+    )
+
+
+def _starved_readers(rows: Table, values: Values) -> Finding:
+    text = (
+        f"{{written:kb}} are written {in_samples(int(values['samples']))}, and {{between:kb}} in the others"
+    )
+    text += f"; meanwhile {COST}"
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        **time_fields(rows, of_host=True),
+        title="Bursts of writes starve who reads",
+        summary=say(f"Bursts of writes make who reads wait: {text}.", values),
+        evidence=(cite(rows, text, values, worst="pgpgout_kb_per_s"),),
+        confirm=("iostat -xt 1 30", *RULE.confirm[:2]),
+        refutes=("a job that writes what it has read, and reads less meanwhile of its own accord",),
+        cannot_know=(
+            "whether the page cache drains or a job writes and waits: Dirty in /proc/meminfo tells",
+            "which device it is, and who writes: iostat -xt 1 and pidstat -d 1 tell",
+        ),
     )
 
 
@@ -399,6 +426,31 @@ LEAST_DRAINS, HARDLY = 3, 0.1
 """Samples that show that cached writes drain, and the share of something that is hardly any of it."""
 
 
+def starved(view: View) -> tuple[Table, Values] | None:
+    """The samples with bursts of writes in which who reads gets half and less, and waits; None without any.
+
+    Who reads nothing at all in most of them may do something else then, and so may who does not read on after
+    one; and what is read has to fall with what is written beyond chance.
+    """
+    paging = view.samples("paging")
+    if paging is None or "paging" in view.average_only or (weighted.lengths(paging) > LONGEST_S).any():
+        return None
+    read, written = (paging.floats(f"pgpg{way}_kb_per_s") for way in ("in", "out"))
+    is_burst = written >= max(STILL_KB, BURST * median(written))
+    # after a burst the others go on in the same run: another load after it is none
+    calm, runs = np.flatnonzero(~is_burst), report_numbers(paging)[0] // REPORTS
+    is_over = (np.diff(calm) > 1) & (np.diff(runs[calm]) == 0)
+    kept = np.isin(runs, runs[calm[1:][is_over]])
+    paging, read, written, is_burst = paging[kept], read[kept], written[kept], is_burst[kept]
+    if not 2 * (read[is_burst] > 0).sum() > is_burst.sum():
+        return None
+    values = cost_in(view, paging, is_burst, 4 * STILL_KB)
+    if values is None or not spearman(read, written) <= -BEYOND_CHANCE / np.sqrt(len(paging)):
+        return None
+    values |= {"written": float(written[is_burst].mean()), "between": float(written[~is_burst].mean())}
+    return paging[is_burst], values | {"count": int(is_burst.sum()), "samples": len(paging)}
+
+
 @dataclass(frozen=True)
 class Throttle:
     """The longest window in which so much was dirty that the kernel makes writers wait.
@@ -453,6 +505,7 @@ RULE = Rule(
             {"disk": ("write_kb_per_s", "queue_depth", "await_ms|write_await_ms")},
             {"memory": ("dirty_kb",)},
             {"memory": ("cached_kb",), "paging": ("pgpgout_kb_per_s",), "cpu": ("iowait_pct",)},
+            {"paging": ("pgpgin_kb_per_s", "pgpgout_kb_per_s"), "queue": ("blocked",)},
         )
     ),
     thresholds={

@@ -3,7 +3,8 @@
 What it detects: a process of pidstat -d whose iodelay, the time that it waited for block I/O, is half of the
 sample and more, while it moves less than a disk streams. It is nine tenths of what iotop shows as IO, of a
 second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it. Threads of
-one name are told together where two and more of them wait at a time. Threads that write the page cache back
+one name are told together where two and more of them wait at a time, and what those of each class of I/O
+priority move where they differ in it. Threads that write the page cache back
 are left out: nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its
 time: memory is short. Where the samples of disks are shown, too, these say whether that is slow, and it is
 told for information.
@@ -80,9 +81,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _programs(view: View, limits: Limits) -> list[Fact]:
     """The programs of which several threads wait at a time, the largest crowd first."""
-    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= limits.threads]
+    # shares of time are printed to a hundredth of a per cent
+    least = limits.threads - _PRINTED
+    facts = [fact for fact in view.facts_of("iotop-program") if fact.number("waiting") >= least]
     return sorted(facts, key=lambda fact: -fact.number("waiting"))
 
+
+_PRINTED = 0.005
+"""Threads that wait at a time which shares as printed may lack."""
 
 _TOO_LITTLE = "; {least:.0f} % would be told"
 
@@ -147,7 +153,7 @@ def _finding(
             else "ticks of another length than 10 ms: getconf CLK_TCK",
         ),
         cannot_know=("for which device it waits, and whether that is slow",),
-        remedy=(*RULE.remedy, *_OF_MEMORY * bool(reclaims)),
+        remedy=(*_OF_CLASSES * bool(_classes(lead)), *RULE.remedy, *_OF_MEMORY * bool(reclaims)),
         confirm=(*RULE.confirm, *SHOW_MEMORY * bool(reclaims)),
     )
 
@@ -201,8 +207,20 @@ def _share(fact: Fact, length: float) -> str:
         values |= {name: fact.number(name) for name in ("threads", "waiting")}
         text = "{threads:.0f} threads of {process} wait for I/O, {waiting:.1f} at a time, while they "
     text += " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
+    for io_class in _classes(fact):
+        values |= {f"{io_class}_{name}": fact.number(f"{io_class}_{name}") for name in ("threads", "kb")}
+        text += f"; {{{io_class}_threads:.0f}} of I/O class {io_class} move {{{io_class}_kb:.0f}} kB/s"
     return say(text, values | dict(moved))
 
+
+def _classes(fact: Fact) -> list[str]:
+    """The classes of priority for I/O that threads of a program differ in, the first that is served first."""
+    return [name.removesuffix("_threads") for name in fact.values if name.endswith("_threads")]
+
+
+_OF_CLASSES = (
+    "See who sets the class (ionice -p PID): a scheduler that has classes serves rt first, and idle last.",
+)
 
 _PART = 0.1
 """Of what it moves in one direction, so much in the other is told as well."""

@@ -666,6 +666,8 @@ def _what_to_do(meanwhile: Values) -> dict[str, tuple[str, ...]]:
     """The fields of a finding that say so, by what is moved where no disk is shown."""
     if not moved_in_all(meanwhile) >= STILL_KB:
         return {"remedy": RULE.remedy, "confirm": RULE.confirm}
+    if "paged_out" in meanwhile:
+        return {"remedy": (_OF_MEMORY[0], *_REMEDY), "confirm": ("vmstat 1", *_CONFIRM)}
     if "stretches" in meanwhile:
         return {"remedy": _REMEDY_OF_FLUSHES, "confirm": _CONFIRM}
     return {"remedy": _REMEDY, "confirm": (*_SHOW_DIRTY * ("between" in meanwhile), *_CONFIRM)}

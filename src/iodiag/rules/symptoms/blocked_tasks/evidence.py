@@ -401,7 +401,10 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
         )
         is_repeated = times > 1 and not _is_cache_still(view, samples, each_kb)
         text += ", in the other samples {between:kb}: "
-        if is_repeated or page_cache_growth(view, paging) is not None:
+        if 2 * (paged_out := _paged_out(view, paging)) >= float(values["written"]):
+            values["paged_out"] = paged_out
+            text += "{paged_out:kb} of it go out to swap"
+        elif is_repeated or page_cache_growth(view, paging) is not None:
             values["stretches"] = times
             text += "buffered writes are flushed" + " in bursts" * (times > 1)
         else:
@@ -410,6 +413,13 @@ def moved_meanwhile(view: View, rows: Table) -> tuple[str, Values]:
             text += " of writes, buffered ones that are flushed or those of a job that waits for "
             text += "each (of the former, Dirty in /proc/meminfo is large before)"
     return f"; meanwhile {text}", values
+
+
+def _paged_out(view: View, paging: Table) -> float:
+    """What goes out to swap in the same samples, in kB/s; 0 where nothing counts it."""
+    swap = None if "swapping" in view.average_only else swapped(view)
+    rows = swap[paired(swap, paging)[0]] if swap is not None else None
+    return weighted.or_zero(weighted.mean(rows, "out_kb")) if rows is not None and len(rows) else 0.0
 
 
 def _is_cache_still(view: View, samples: Table, each_kb: float) -> bool:
