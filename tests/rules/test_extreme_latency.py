@@ -638,3 +638,31 @@ def test_tasks_of_another_run_do_not_wait_for_a_trickle(report_of):
     later = [vmstat([{"b": 0, "wa": 0, "id": 96}] * 5), iostat([{"sda": trickle}] * 7)]
     text = "".join(f"Before:\n{one}\nAfter:\n{two}\n" for one, two in zip(runs, later, strict=True))
     assert only(report_of(text, rules=[RULE])).severity == "notice"
+
+
+@pytest.mark.parametrize(
+    ("rate", "util", "size", "is_told"),
+    [(20, 100.0, 4, True), (60, 100.0, 4, False), (20, 50.0, 4, False), (20, 100.0, 90, False)],
+    ids=["50 ms each", "17 ms each", "idle for half of the time", "requests that take as long"],
+)
+def test_a_device_that_each_request_keeps_busy_for_too_long_is_slow_whatever_its_line(
+    report_of, rate, util, size, is_told
+):
+    """300 ms is less than a line of ten may take; what completed is all that it did without idle time."""
+    finding = found(report_of, [load(rate, 300, size=size, depth=10.0, util=util)] * 3)
+    assert (finding is not None) == is_told
+    if finding:
+        assert "keeps it busy for 50 ms, a healthy device for at most 32 ms" in finding.summary
+
+
+def test_what_waits_above_a_slow_disk_is_its_victim_and_not_saturated(report_of):
+    """The bytes of the layers add up to those of the only disk: nothing else says what they stand on."""
+    sample = {
+        "dm-0": load(40, 520, size=4, depth=21.0, util=100.0),
+        "dm-1": load(5, 240, size=40, depth=1.2, util=99.0),
+        "sda": load(20, 375, size=18, depth=10.0, util=100.0),
+    }
+    report = report_of(iostat([sample]))
+    assert "true-saturation" not in {f.rule for f in report.findings}
+    assert only(report).devices == ("sda", "dm-1")
+    assert report.headline.startswith("sda takes 375 ms")
