@@ -666,3 +666,14 @@ def test_what_waits_above_a_slow_disk_is_its_victim_and_not_saturated(report_of)
     assert "true-saturation" not in {f.rule for f in report.findings}
     assert only(report).devices == ("sda", "dm-1")
     assert report.headline.startswith("sda takes 375 ms")
+
+
+def test_an_average_without_latencies_is_none_of_those_that_may_be_late(report_of):
+    """The same average since boot, printed by a plain report and by one with times."""
+    head = "Linux 2.6.18 (box) \t11/20/26\n\n"
+    plain = "Device: tps Blk_read/s Blk_wrtn/s Blk_read Blk_wrtn\nxvda 1.20 3.06 13.86 724734 3284648\n\n"
+    names = "rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util"
+    times = f"Device: {names}\nxvda 0.02 0.69 0.15 1.05 3.06 13.86 14.10 0.27 222.70 72.60 8.71\n"
+    finding = only(report_of(f"$ iostat\n{head}{plain}$ iostat -x\n{head}{times}", rules=[RULE]))
+    assert "as an average since boot" in finding.summary
+    assert " of 2 " not in finding.summary

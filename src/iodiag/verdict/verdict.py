@@ -580,14 +580,14 @@ def _of_a_full_one(views: Sequence[View], healthy: str) -> tuple[Verdict, str] |
 def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     name, what = _busiest_of(used)
-    judged, of_few = _without_few(used)
-    slow = [one for one in judged if class_of(one) == "unknown" and not is_prompt(one)]
-    if all(is_late_but_hardly_used(one) for one in judged):
+    slow = [one for one in used if class_of(one) == "unknown" and not is_prompt(one)]
+    is_few = bool(slow) and len(slow) < len(used) and all(map(_did_few, slow))
+    if all(is_late_but_hardly_used(one) for one in used):
         said = "Next to nothing is asked of the devices, and nothing queues there"
-    elif slow:
+    elif slow and not is_few:
         text = "No device with traffic is slower than a healthy spinning disk (class unknown: {names})"
-        said = say(text, {"names": _listed([one.name for one in slow])})
-    elif any(class_of(one) == "unknown" for one in judged):
+        said = say(text, {"names": _listed(slow)})
+    elif any(class_of(one) == "unknown" for one in used if one not in slow):
         said = "Every device with traffic has a low latency"
     else:
         said = "The latency of every device with traffic is normal for its class"
@@ -602,25 +602,17 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
     also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
-    return f"{said}{of_few}; the busiest is {name} ({what}){also}."
+    said += f" (but for {_listed(slow)}, of too few requests to tell)" * is_few
+    return f"{said}; the busiest is {name} ({what}){also}."
 
 
-def _without_few(used: Sequence[DeviceSeries]) -> tuple[Sequence[DeviceSeries], str]:
-    """Devices without those that served too little for a mean that tells much, and which, as a clause.
-
-    Those that were quick all the same are kept, and all where nothing else is left.
-    """
-    counts = [float(np.nansum(events_per_sample(one.samples))) for one in used]
-    is_few = [n < weighted.LEAST_REQUESTS and not is_prompt(s) for n, s in zip(counts, used, strict=True)]
-    if all(is_few) or not any(is_few):
-        return used, ""
-    names = _listed([one.name for one, own in zip(used, is_few, strict=True) if own])
-    rest = [one for one, own in zip(used, is_few, strict=True) if not own]
-    return rest, say(" (but for {names}, of too few requests to tell)", {"names": names})
+def _did_few(series: DeviceSeries) -> bool:
+    """Whether all that a device served is too little for a mean that tells what it is like."""
+    return float(np.nansum(events_per_sample(series.samples))) < weighted.LEAST_REQUESTS
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + more(len(names) - SHOWN)
+def _listed(devices: Sequence[DeviceSeries]) -> str:
+    return ", ".join(one.name for one in devices[:SHOWN]) + more(len(devices) - SHOWN)
 
 
 def _inflated_util_clause(name: str, findings: Sequence[Finding]) -> str:

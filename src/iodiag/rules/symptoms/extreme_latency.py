@@ -366,12 +366,13 @@ def _finding(
     carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    values = _worst(series, rows, limits) | {"samples": len(series.samples)}
+    samples = _with_times(series)
+    values = _worst(series, rows, limits) | {"samples": samples}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
     # a disk that is idle meanwhile has no part in it
     has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
     named = (*([carrier[0].name] if carrier and has_part else ()), series.name, *below)
-    often = in_samples(len(series.samples))
+    often = in_samples(samples)
     is_sane = float(values["latency"]) <= float(values["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
     is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
@@ -419,6 +420,12 @@ def _is_doubted(rows: Table) -> bool:
 
 MOST_UTIL_PCT = 102.0
 """Busy share up to which it is timer skew: up to 101.6 % on sound devices."""
+
+
+def _with_times(series: DeviceSeries) -> int:
+    """How many samples could have shown a latency: in plain reports of the same time no request has one."""
+    is_untimed = np.isnan(series.samples.floats("latency_ms")) & (series.samples.floats("ios_per_s") > 0)
+    return int((~is_untimed).sum())
 
 
 def _held(series: DeviceSeries, rows: Table) -> str:
