@@ -653,6 +653,8 @@ def test_a_device_that_each_request_keeps_busy_for_too_long_is_slow_whatever_its
     assert (finding is not None) == is_told
     if finding:
         assert "keeps it busy for 50 ms, a healthy device for at most 32 ms" in finding.summary
+        virtual = found(report_of, [load(rate, 300, size=size, depth=10.0, util=util)] * 3, device="vda")
+        assert "look for a shared backend" in virtual.summary
 
 
 def test_what_waits_above_a_slow_disk_is_its_victim_and_not_saturated(report_of):

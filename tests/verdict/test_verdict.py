@@ -1906,6 +1906,8 @@ def test_a_disk_of_few_requests_says_nothing_of_the_class_of_the_others(rate, is
     rows = {"nvme0n1": load(4000, 0.06, size=4), "sdb": load(rate, 13.3, size=60, reads=0, util=4.0)}
     headline = report_of(iostat([rows] * 2, IDLE_CPU)).headline
     assert ("class unknown: sdb" not in headline) is is_of_few
+    busiest = rows | {"nvme0n1": load(60, 0.06, size=4)}
+    assert "class unknown: sdb" in report_of(iostat([busiest] * 2, IDLE_CPU)).headline
 
 
 @pytest.mark.parametrize(

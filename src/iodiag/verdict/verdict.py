@@ -581,7 +581,7 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     name, what = _busiest_of(used)
     slow = [one for one in used if class_of(one) == "unknown" and not is_prompt(one)]
-    is_few = bool(slow) and len(slow) < len(used) and all(map(_did_few, slow))
+    is_few = bool(slow) and name not in {one.name for one in slow} and all(map(_did_few, slow))
     if all(is_late_but_hardly_used(one) for one in used):
         said = "Next to nothing is asked of the devices, and nothing queues there"
     elif slow and not is_few:

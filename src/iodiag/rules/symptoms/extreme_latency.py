@@ -380,6 +380,8 @@ def _finding(
     is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
     severity: Severity = "notice" if is_harmless else "warning"
     slow = _slow_rather_than_full(view, series, rows, limits)
+    end = f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}."
+    end = _held(series, rows) if is_sane else end
     return RULE.finding(
         severity="critical" if slow else severity,
         confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
@@ -388,14 +390,10 @@ def _finding(
             f"{{device}} takes {'up to ' * (float(values['count']) > 1)}"
             "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
-            + (
-                _held(series, rows)
-                if is_sane
-                else f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}."
-            )
+            + end
             + (slow + _waited(view, rows) if slow else "")
             + lower
-            + (_BEHIND if is_virtual(series) and not is_sane else ""),
+            + (_BEHIND if is_virtual(series) and end != "." else ""),
             values | {"kind": virtual_kind(series)},
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
