@@ -146,6 +146,36 @@ def test_what_moves_as_many_bytes_as_one_disk_in_each_sample_stands_on_it(report
         assert devices[name].provenance["members"].startswith("its name" if is_named else "inferred: in ")
 
 
+SHARE = {"dm-0": (440, 0), "dm-1": (0, 12), "sda": (404, 40)}
+
+
+@pytest.mark.parametrize(
+    ("reports", "members"),
+    [
+        ([SHARE], {"dm-0": ("sda",), "dm-1": ("sda",)}),
+        (
+            [{"dev253-0": (440, 0), "dev253-1": (0, 12), "dev252-0": (404, 40), "dev252-16": (0, 0)}],
+            {"dev253-0": ("dev252-0",), "dev253-1": ("dev252-0",)},
+        ),
+        ([SHARE | {"sdb": (9, 0)}], {}),
+        ([SHARE | {"sda": (404, 70)}], {}),
+        ([SHARE | {"sda": (140, 310)}], {}),
+        ([SHARE | {"sda": (0, 0)}], {}),
+    ],
+    ids=[
+        "requests at the ends of the sample",
+        "the disks of a driver with numbers of its own",
+        "another disk with traffic",
+        "more bytes than they move",
+        "as many bytes, of another load",
+        "a disk without traffic",
+    ],
+)
+def test_volumes_that_together_move_as_much_as_the_only_disk_at_work_stand_on_it(reports, members):
+    devices = found(*reports)
+    assert {name: device.members for name, device in devices.items() if device.members} == members
+
+
 BIOS = (0, 702_000, 890, 113_800, 0)
 
 

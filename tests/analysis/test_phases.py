@@ -79,6 +79,15 @@ def test_commands_alone_and_more_than_two_runs_are_no_change(second):
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [("fio -rw=randwrite -bs=4k:", "fio -rw=randread -bs=4k:"), ("# Linux 4.4.0-11:", "# Linux 5.4.0-10:")],
+)
+def test_two_benchmarks_or_kernels_are_no_course_of_time(labels):
+    first, second = labels
+    assert "## Runs side by side" in analyzed(f"{first}\n\n{BEFORE}\n{second}\n\n{AFTER}").to_markdown()
+
+
+@pytest.mark.parametrize(
     ("words", "label"),
     [
         (

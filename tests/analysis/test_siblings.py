@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.analysis.measure.clusters import clusters
-from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical
+from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical, virtual_disks
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,19 @@ def test_partitions_of_listed_disks(name, part):
 def test_what_a_name_tells(name, physical, md):
     assert is_physical(name) is physical
     assert is_md(name) is md
+
+
+@pytest.mark.parametrize(
+    ("names", "disks"),
+    [
+        (("dev252-0", "dev252-16", "dev253-0", "dev253-1"), {"dev252-0", "dev252-16"}),
+        (("dev254-0", "dev254-32", "dev253-3", "sda"), {"dev254-0", "dev254-32"}),
+        (("dev252-0", "dev253-0", "dev253-1"), set()),
+        (("dev252-0", "dev252-16", "dev253-0"), set()),
+        (("dev252-0", "dev252-1", "dev252-16"), set()),
+        (("dev8-0", "dev8-16", "dev253-1"), set()),
+    ],
+)
+def test_numbers_in_steps_of_sixteen_beside_others_are_of_disks(names, disks):
+    """Of a lone number 0 it is not known, nor where both drivers may count in steps."""
+    assert virtual_disks(names) == disks

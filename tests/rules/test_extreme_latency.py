@@ -655,3 +655,44 @@ def test_a_stall_before_the_commits_is_not_explained_by_them(report_of):
     report = report_of(iostat([{"sda": stall}, *[{"sda": commits}] * 5], cpu))
     by_rule = {finding.rule: finding for finding in report.findings}
     assert by_rule[RULE].explained_by != "serialized-commit"
+
+
+@pytest.mark.parametrize(
+    ("rate", "util", "size", "is_told"),
+    [(20, 100.0, 4, True), (60, 100.0, 4, False), (20, 50.0, 4, False), (20, 100.0, 90, False)],
+    ids=["50 ms each", "17 ms each", "idle for half of the time", "requests that take as long"],
+)
+def test_a_device_that_each_request_keeps_busy_for_too_long_is_slow_whatever_its_line(
+    report_of, rate, util, size, is_told
+):
+    """300 ms is less than a line of ten may take; what completed is all that it did without idle time."""
+    finding = found(report_of, [load(rate, 300, size=size, depth=10.0, util=util)] * 3)
+    assert (finding is not None) == is_told
+    if finding:
+        assert "keeps it busy for 50 ms, a healthy device for at most 32 ms" in finding.summary
+        virtual = found(report_of, [load(rate, 300, size=size, depth=10.0, util=util)] * 3, device="vda")
+        assert "look for a shared backend" in virtual.summary
+
+
+def test_what_waits_above_a_slow_disk_is_its_victim_and_not_saturated(report_of):
+    """The bytes of the layers add up to those of the only disk: nothing else says what they stand on."""
+    sample = {
+        "dm-0": load(40, 520, size=4, depth=21.0, util=100.0),
+        "dm-1": load(5, 240, size=40, depth=1.2, util=99.0),
+        "sda": load(20, 375, size=18, depth=10.0, util=100.0),
+    }
+    report = report_of(iostat([sample]))
+    assert "true-saturation" not in {f.rule for f in report.findings}
+    assert only(report).devices == ("sda", "dm-1")
+    assert report.headline.startswith("sda takes 375 ms")
+
+
+def test_an_average_without_latencies_is_none_of_those_that_may_be_late(report_of):
+    """The same average since boot, printed by a plain report and by one with times."""
+    head = "Linux 2.6.18 (box) \t11/20/26\n\n"
+    plain = "Device: tps Blk_read/s Blk_wrtn/s Blk_read Blk_wrtn\nxvda 1.20 3.06 13.86 724734 3284648\n\n"
+    names = "rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util"
+    times = f"Device: {names}\nxvda 0.02 0.69 0.15 1.05 3.06 13.86 14.10 0.27 222.70 72.60 8.71\n"
+    finding = only(report_of(f"$ iostat\n{head}{plain}$ iostat -x\n{head}{times}", rules=[RULE]))
+    assert "as an average since boot" in finding.summary
+    assert " of 2 " not in finding.summary

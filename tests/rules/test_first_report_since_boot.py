@@ -84,6 +84,26 @@ def test_averages_of_other_tools_prove_that_top_shows_a_sample(report_of, beside
     assert all("iostat" not in " ".join(f.remedy) for f in report.findings if "top" in f.title)
 
 
+@pytest.mark.parametrize(("idle", "is_sample"), [("3.0", True), ("96.0", False)])
+def test_a_screen_with_each_cpu_is_held_against_an_average_by_their_mean(report_of, idle, is_sample):
+    """One of the two CPUs alone is far off the average: an average may be of one that does more."""
+    cpus = [
+        f"%Cpu{n}  : 2.0 us, 1.0 sy, 0.0 ni,{shown} id, 0.0 wa, 0.0 hi, 0.0 si, 0.0 st"
+        for n, shown in enumerate((idle, "80.0"))
+    ]
+    screen = "top - 09:15:00 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87\n" + "\n".join(cpus)
+    report = report_of(screen + "\n\n" + OLD_CPU.format("2.10 0.00 1.20 0.31 0.00 96.39"), rules=[RULE])
+    assert any("screen of top" in f.title for f in report.findings) is not is_sample
+
+
+def test_processes_alone_have_no_average_since_boot_to_miss(report_of):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "09:10:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    text += "09:10:02        0        93      4.00     40.00      0.00       1  jbd2/sda1-8\n"
+    report = report_of(text, rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
 BUSY_SCREEN = """\
 top - 09:1{n}:00 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87
 %Cpu(s): {shares},  0.0 hi,  0.0 si,  0.0 st

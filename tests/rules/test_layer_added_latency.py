@@ -310,3 +310,15 @@ def test_volumes_that_move_more_than_all_disks_shown_are_held_against_none_of_th
 def test_a_volume_of_zfs_that_its_cache_serves_has_its_disks(report_of):
     sample = {"zd0": row(900, 1.0), "dm-1": row(90, 0.5), "sda": row(60, 0.4)}
     assert "totals" in {table.name for table in report_of(iostat([sample] * 20)).host_tables}
+
+
+@pytest.mark.parametrize(
+    ("rate", "upper", "is_told"), [(50, 1.4, False), (50, 4.0, True), (500, 1.4, True), (5, 9.0, True)]
+)
+def test_what_a_layer_adds_is_told_by_its_effect(report_of, rate, upper, is_told):
+    """1.2 ms of 50 requests/s are 6 % of one caller's time, of 500/s 60 %; a seek somebody pays for."""
+    report = report_of(iostat(stack(upper, 0.2, rate=rate, samples=40)), CRYPT, rules=[RULE])
+    if is_told:
+        only(report)
+    else:
+        assert "6 % of the time" in silent(report).reason

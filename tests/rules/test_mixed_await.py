@@ -125,3 +125,10 @@ def test_few_reads_that_make_most_of_the_wait_leave_the_mean_to_nobody(report_of
     assert (outcome.status, "not their mean" in outcome.reason) == ("undetermined", True)
     row |= {"r_await": 0.2}
     assert [o.status for o in report_of(iostat([{"sda": row}] * 5), rules=[RULE]).outcomes] == ["clear"]
+
+
+def test_what_a_plain_report_counts_is_no_mean_of_both_directions(report_of):
+    plain = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 320.00 1600.00 3520.00 1600 3520\n\n"
+    text = "$ iostat -d 1\n" + plain * 4 + "$ iostat -x 1\n" + iostat([{"sda": CACHED}] * 5)
+    (finding,) = report_of(text, rules=[RULE]).findings
+    assert "sda" in finding.devices

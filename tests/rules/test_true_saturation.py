@@ -1217,3 +1217,12 @@ def test_a_range_stands_beside_the_latency_that_it_is_of(run):
     rows = [split(150.0, wait, 150.0, 10.0) for wait in (60.0, 60.0, 200.0)]
     (finding,) = found(run(iostat([{"sda": row} for row in rows]), lsblk(("sda", True))))
     assert re.search(r"58.33 ms each.* 105 ms.*; reads of 77.0 kB take [\d.]+ ms and writes", finding.summary)
+
+
+def test_a_load_of_some_of_the_saturated_samples_is_told_as_theirs(report_of):
+    """Two loads fill a card: the sentence on one of them is not on both."""
+    reads = load(1900, 66, size=4, depth=124.0, util=99.0)
+    writes = load(810, 44, size=4.8, reads=0, depth=34.0, util=94.0)
+    report = report_of(iostat([{"mmcblk0": writes}] * 3 + [{"mmcblk0": reads}] * 3), rules=[RULE])
+    (finding,) = report.findings
+    assert "in 3 of its 6 saturated samples" in finding.summary

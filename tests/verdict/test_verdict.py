@@ -1912,6 +1912,35 @@ def test_a_trickle_of_another_disk_hides_not_what_explains_the_waiting(cpus, sta
     report = report_of(iostat([rows] * 2, {"%iowait": 22.0, "%idle": 70.0}, cpus=cpus))
     assert report.verdict.state == state
     assert ("owait is 22 %, for the amount that they ask for" in report.headline) is (cpus == 32)
+    assert "normal for its class (but for sdb, of too few requests to tell)" in report.headline
+    assert "while it is slow" not in report.headline
+
+
+@pytest.mark.parametrize(("rate", "is_of_few"), [(3, True), (30, False)])
+def test_a_disk_of_few_requests_says_nothing_of_the_class_of_the_others(rate, is_of_few):
+    """60 requests in two samples are a mean, six are none."""
+    rows = {"nvme0n1": load(4000, 0.06, size=4), "sdb": load(rate, 13.3, size=60, reads=0, util=4.0)}
+    headline = report_of(iostat([rows] * 2, IDLE_CPU)).headline
+    assert ("class unknown: sdb" not in headline) is is_of_few
+    busiest = rows | {"nvme0n1": load(60, 0.06, size=4)}
+    assert "class unknown: sdb" in report_of(iostat([busiest] * 2, IDLE_CPU)).headline
+
+
+@pytest.mark.parametrize(
+    ("util", "is_told"), [(14.4, True), (28.8, False)], ids=["as fast while busy", "half as fast"]
+)
+def test_a_latency_is_of_the_queue_where_a_shorter_one_is_served_as_fast(util, is_told):
+    busy = load(40, 56, size=9, reads=0.4, depth=2.2, util=util)
+    calm = load(52, 13.6, size=9, reads=0.4, depth=0.7, util=18.7)
+    headline = report_of(iostat([{"sda": busy}, {"sda": calm}], step=60)).headline
+    assert ("278/s with 3.7 in flight, 13.60 ms each: its queue makes the rest" in headline) is is_told
+
+
+def test_a_mechanism_is_told_as_likely():
+    bulk = load(380, 13.8, size=100, depth=5.0, util=93.0) | {"rrqm/s": 230.0}
+    report = report_of(iostat([{"sdg": bulk}], {"%iowait": 40.0, "%idle": 54.0}))
+    assert report.headline.startswith("Likely: iowait is 40 %")
+    assert "bulk reads of several streams by turns" in report.headline
 
 
 def test_moments_of_many_disks_are_no_task_that_always_waits():

@@ -46,9 +46,10 @@ def phases_section(report: Report) -> list[Section]:
     return [Section((Span(heading),), tuple(blocks), "phases", pointer=counted)] if blocks else []
 
 
-_TOOL = re.compile(r"[`$#%> ]{0,8}(?:sudo )?(?:/\S{1,40}/)?(?:iostat|sar|sadf|vmstat|mpstat|pidstat|dstat)\b")
-
-
+_TOOL = re.compile(
+    r"[`$#%> ]{0,8}(?:sudo )?(?:/\S{1,40}/)?"
+    r"(?:(?:iostat|sar|sadf|vmstat|mpstat|pidstat|dstat|fio|dd|sysbench|pgbench|iozone)\b|Linux \d)"
+)
 _OTHER_HOST = re.compile(
     r"\b(?:other|another|second|different|next|healthy|normal|good)\s(?:\w+\s)?"
     r"(?:node|host|server|machine|box|system)s?\b",
@@ -61,7 +62,8 @@ MOST_APART = 10.0
 def _tells_of_change(phases: Sequence[PhaseSummary]) -> bool:
     """Whether words tell two runs apart: a command alone does not, and more runs are no course of time.
 
-    Nor do they where they name another host: what it does is no change of the first.
+    Two benchmarks are two loads, and two releases of a kernel may be of two hosts. Nor do they where they
+    name another host: what it does is no change of the first.
     """
     is_other = any(_TOOL.match(one.label) or _OTHER_HOST.search(one.label) for one in phases)
     return len({phase.phase for phase in phases}) == 2 and not is_other

@@ -28,6 +28,7 @@ from iodiag.analysis.host.who_waits import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import (
     SERVICE,
     class_of,
@@ -41,7 +42,7 @@ from iodiag.analysis.view.device_names import is_physical
 from iodiag.analysis.view.paging_units import IN_BLOCKS
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import UNNAMED
-from iodiag.verdict.health import healths, is_brief, rests_on_doubtful_report, shown_health
+from iodiag.verdict.health import LIKE, healths, is_brief, rests_on_doubtful_report, shown_health
 from iodiag.verdict.mounts import of_mount_samples, of_mounts
 from iodiag.verdict.nobody_waits import MANY_SAMPLES, mean_blocked_tasks, nobody_waits
 from iodiag.verdict.possible_reason import copy_clause, neighbour_clause
@@ -53,7 +54,14 @@ from iodiag.verdict.since_boot import (
     lack_of_disks,
     with_snapshots,
 )
-from iodiag.verdict.state_health import LEAST_MOMENTS, SELDOM_PER_S, is_hardly_used, lasting_states, waited
+from iodiag.verdict.state_health import (
+    LEAST_MOMENTS,
+    SAME_SPEED,
+    SELDOM_PER_S,
+    is_hardly_used,
+    lasting_states,
+    waited,
+)
 from iodiag.verdict.waiting_tasks import many_ask, somebody_waits, waiting_tasks
 
 SHOW_BLOCKED_TASKS, SHOW_CGROUP_LIMITS = (
@@ -534,7 +542,7 @@ def why_unknown(views: Sequence[View]) -> str:
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         lack = _lack_of_device(first, views)
-        values["class"] = _by_class(first, slowest)
+        values["class"] = _by_class(first, slowest) + _by_its_queue(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{lack}{{class}}{{beside}})", values)
         asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
         return said + (asked if slowest.latency_ms > 0 else _host_clause(views))
@@ -582,6 +590,20 @@ def _by_class(series: DeviceSeries, state: State) -> str:
     is_flash = inferred_class(series, state.size_kb, state.rate) == "solid"
     spinning = "" if is_flash else "a spinning disk up to {spinning:ms}, "
     return say(f"; alone such a request takes {spinning}flash {{solid:ms}}", values)
+
+
+def _by_its_queue(series: DeviceSeries, slowest: State) -> str:
+    """That it serves as many per second while busy with half of the queue: the rest is in line."""
+    shorter = [one for one in lasting_states(series) if 2 * one.at_once <= slowest.at_once and one.util > 0]
+    for state in shorter if slowest.util > 0 else ():
+        values: Values = {"served": state.ios / state.util, "most": slowest.ios / slowest.util}
+        sizes = sorted((state.size_kb, slowest.size_kb))
+        is_alike = sizes[1] <= LIKE * sizes[0] and min(state.requests, slowest.requests) >= LEAST_REQUESTS
+        if is_alike and abs(float(values["served"]) / float(values["most"]) - 1) <= SAME_SPEED:
+            text = "; while busy it serves {most:.0f}/s, and {served:.0f}/s with {depth:.1f} in flight, "
+            values |= {"depth": state.at_once, "latency": state.latency_ms}
+            return say(text + "{latency:ms} each: its queue makes the rest", values)
+    return ""
 
 
 def _host_clause(views: Sequence[View]) -> str:

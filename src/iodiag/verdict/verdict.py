@@ -21,9 +21,10 @@ from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, wh
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service_times import (
     class_of,
+    events_per_sample,
     inferred_class,
 )
 from iodiag.analysis.states.state_sentences import text_of
@@ -235,7 +236,8 @@ def _shown_healthy(views: Sequence[View], findings: Sequence[Finding]) -> tuple[
         return replicated[0], f"{healthy} {replicated[1]}"
     if crowd := next((many_ask(view) for view in views if is_crowd(view)), ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
-        return Verdict("unknown"), f"{healthy} {asked}"
+        asks = "See who asks for it: `pidstat -d 1`"
+        return Verdict("unknown", asks=asks), f"{healthy} {asked} {asks}"
     asks = next(filter(None, map(_ask_what_it_does, views)), "")
     text = " ".join(filter(None, (healthy, asks)))
     return _of_a_full_one(views, healthy) or (Verdict("healthy", asks=asks), text)
@@ -406,7 +408,8 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         return Verdict("unknown", devices=(series.name,), asks=asks), text
     state = _typical_state(series)
     why, asks = _why_and_what_settles_it(view, series, state)
-    lead = "Likely" if why and why == volume_clause(view, series, state) else "Not determined"
+    told = (volume_clause(view, series, state), turns_clause(series, state))
+    lead = "Likely" if why and why in told else "Not determined"
     text = f"{lead}: {_suspect_sentence(view, series)}{where}{why}.{unseen(view)} {asks}"
     named = tuple(dict.fromkeys(series.name for _, series in suspects))
     is_cost = any(_makes_readers_wait(*one) or _is_waited_for(*one) for one in suspects)
@@ -594,15 +597,14 @@ def _of_a_full_one(views: Sequence[View], healthy: str) -> tuple[Verdict, str] |
 def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     name, what = _busiest_of(used)
-    slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
+    slow = [one for one in used if class_of(one) == "unknown" and not is_prompt(one)]
+    is_few = bool(slow) and name not in {one.name for one in slow} and all(map(_did_few, slow))
     if all(is_late_but_hardly_used(one) for one in used):
         said = "Next to nothing is asked of the devices, and nothing queues there"
-    elif slow:
-        values: Values = {"names": ", ".join(slow[:3]) + more(len(slow) - 3)}
-        said = say(
-            "No device with traffic is slower than a healthy spinning disk (class unknown: {names})", values
-        )
-    elif any(class_of(one) == "unknown" for one in used):
+    elif slow and not is_few:
+        text = "No device with traffic is slower than a healthy spinning disk (class unknown: {names})"
+        said = say(text, {"names": _listed(slow)})
+    elif any(class_of(one) == "unknown" for one in used if one not in slow):
         said = "Every device with traffic has a low latency"
     else:
         said = "The latency of every device with traffic is normal for its class"
@@ -617,7 +619,17 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += "".join([*filter(None, map(busier_since_boot, views))][:1])
     also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
+    said += f" (but for {_listed(slow)}, of too few requests to tell)" * is_few
     return f"{said}; the busiest is {name} ({what}){also}."
+
+
+def _did_few(series: DeviceSeries) -> bool:
+    """Whether all that a device served is too little for a mean that tells what it is like."""
+    return float(np.nansum(events_per_sample(series.samples))) < weighted.LEAST_REQUESTS
+
+
+def _listed(devices: Sequence[DeviceSeries]) -> str:
+    return ", ".join(one.name for one in devices[:SHOWN]) + more(len(devices) - SHOWN)
 
 
 def _inflated_util_clause(name: str, findings: Sequence[Finding]) -> str:

@@ -78,6 +78,11 @@ class Layer:
     way: str = ""
 
     @property
+    def added_ms(self) -> float:
+        """What a request takes longer than the slowest of the disks below."""
+        return self.latency_ms - self.below_ms
+
+    @property
     def ratio(self) -> float:
         """How many times as long the layer takes; a printed 0.00 stands for half of its last digit."""
         return self.latency_ms / max(self.below_ms, HALF_DIGIT)
@@ -90,7 +95,8 @@ class Layer:
 
 def may_be_stacked(series: DeviceSeries) -> bool:
     """Whether a device stands on others, by an input or by its name."""
-    return series.is_stacked or _STACKED.fullmatch(series.name) is not None
+    is_disk = series.device is not None and series.device.kind == "disk"
+    return series.is_stacked or (_STACKED.fullmatch(series.name) is not None and not is_disk)
 
 
 def may_be_disk(view: View, series: DeviceSeries) -> bool:

@@ -19,6 +19,22 @@ def is_physical(name: str) -> bool:
     return _PHYSICAL.fullmatch(name) is not None
 
 
+def virtual_disks(names: Collection[str]) -> set[str]:
+    """Of dev252-N to dev254-N those that are disks, as the numbers of the others beside them tell.
+
+    Device-mapper has one major number, and counts its devices one by one; virtio disks have another one, and
+    sixteen minor numbers each.
+    """
+    minors: dict[str, list[int]] = {}
+    for name in names:
+        if match := _GIVEN_OUT.fullmatch(name):
+            minors.setdefault(match[1], []).append(int(match[2]))
+    in_steps = {major for major, found in minors.items() if not any(minor % _MINORS for minor in found)}
+    # a lone number 0 may be zram's as well
+    majors = {major for major in in_steps if any(minors[major])} if len(in_steps) < len(minors) else set()
+    return {f"{major}-{minor}" for major in majors for minor in minors[major]}
+
+
 def is_md(name: str) -> bool:
     """Whether a name is an md array's: md0, md_d0, md127, dev9-0."""
     return re.match(r"md_?d?\d|dev9-", name) is not None
@@ -35,6 +51,9 @@ def whole_of(name: str, names: Collection[str]) -> str | None:
 
 
 _PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
+_GIVEN_OUT = re.compile(r"(dev25[2-4])-(\d+)")
+"""Major numbers that a kernel gives out to its drivers as they come."""
+
 _NUMBERED, _MINORS = re.compile(r"dev(8|6[5-9]|7[01]|12[89]|13[0-5]|202)-(\d+)"), 16
 """SCSI and Xen disks by number: the first of sixteen minor numbers is the disk (Linux, devices.txt)."""
 

@@ -6,7 +6,8 @@ give α and ρ that tell the same share (analysis.array.parity). Legs of one arr
 groups of equal rates are tried: few, whatever the number of devices. What an input states is never
 touched; what is concluded says "inferred: …" as its provenance and costs a rule a point. A mapped device
 that moves in each sample what one disk does stands on it alone; so does one whose requests are as many as the
-disk completed and merged, since both are counted as they come, and bytes as they complete.
+disk completed and merged, since both are counted as they come, and bytes as they complete. Where one disk
+alone moves anything, all mapped devices that together move as much stand on it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from iodiag.analysis.view.byte_conservation import (
     ConservingLayout,
     conserving_layout,
 )
-from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical, whole_of
+from iodiag.analysis.view.device_names import is_md, is_partition_of_any, is_physical, virtual_disks, whole_of
 from iodiag.analysis.view.request_columns import least_writes
-from iodiag.model.topology import Device, DeviceTopology
+from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Floats, Table, numbered
+from iodiag.table.table import Floats, Mask, Table, numbered
 
 MOST_REPORTS = 512
 ROUNDED_KB = 1.0
@@ -49,6 +50,7 @@ APART, TIED = 1.5, 1.2
 """The slowest leg takes APART times the fastest, or nothing is in order; closer than TIED is a tie."""
 
 _MAPPED = re.compile(r"(?:dm-|dev25[2-4]-)(\d+)")
+_NUMBERED = "inferred: its number is of a driver that leaves room for partitions, unlike that of the others"
 _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 
 
@@ -82,7 +84,9 @@ def infer(samples: Table, topology: DeviceTopology) -> tuple[Device, ...]:
     if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
         return ()
     names = numbered(samples["device"])[1]
-    partitions = tuple(_partitions(names, topology))
+    disks = tuple(Device(name, kind="disk", provenance={"kind": _NUMBERED}) for name in virtual_disks(names))
+    topology = merge([*topology, *disks]) if disks else topology
+    partitions = (*_partitions(names, topology), *disks)
     if not any(_may_be_array(name, topology) for name in names):
         return partitions
     arrays: list[Device] = list(_named(names, topology))
@@ -132,7 +136,9 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
     none does, all together may: then they share the disk.
     """
     mapped = [n for n, name in enumerate(traffic.names) if _may_be_chained(name, known, topology)]
-    bases = [n for n, name in enumerate(traffic.names) if not _MAPPED.fullmatch(name)]
+    bases = [
+        n for n, name in enumerate(traffic.names) if not _MAPPED.fullmatch(name) or _is_disk(name, topology)
+    ]
     chained: dict[int, list[int]] = {}
     for place in mapped:
         lower = [n for n in mapped if _depth(traffic.names[n]) < _depth(traffic.names[place])]
@@ -142,6 +148,7 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
             chained.setdefault(equal[0], []).append(place)
     rest = [n for n in mapped if not any(n in found for found in chained.values())]
     shared = _carrying(traffic, rest, [base for base in bases if base not in chained])
+    shared = shared or _only(traffic, rest, bases)
     reports = traffic.read.shape[1]
     often = "in each sample" if reports > 1 else "in the only sample"
     for base, places in chained.items():
@@ -172,6 +179,26 @@ def _carrying(traffic: Traffic, places: Sequence[int], bases: Sequence[int]) -> 
     names = {traffic.names[n] for n in found}
     wholes = {whole_of(name, names) for name in names}
     return [n for n in found if traffic.names[n] not in wholes]
+
+
+def _only(traffic: Traffic, places: Sequence[int], bases: Sequence[int]) -> list[int]:
+    """The only disk that moves anything, where devices that a sum alone explains move as much together.
+
+    Of requests in flight at the ends of a sample reads may be missing below, and writes above.
+    """
+    names = {traffic.names[n] for n in bases}
+    disks = [n for n in bases if whole_of(traffic.names[n], names) is None]
+    if len(disks) != 1 or traffic.total()[disks[0]].max() < LEAST_KB:
+        return []
+    ways = [(grid[list(places)].sum(axis=0), grid[disks[0]]) for grid in (traffic.read, traffic.write)]
+    moved, carried = (float(sum(way[n].sum() for way in ways)) for n in (0, 1))
+    is_equal = abs(moved - carried) <= EXACT_MANY * max(moved, carried)
+    return disks if is_equal and not any(_is_late(*way).any() for way in ways) else []
+
+
+def _is_late(above: Floats, below: Floats) -> Mask:
+    """Where a layer and what is below it are further apart than what is in flight at the ends of a sample."""
+    return np.asarray(np.maximum(above, below) > MOST_LATE * np.minimum(above, below) + LEAST_KB)
 
 
 def _as_busy(traffic: Traffic, place: int, bases: Sequence[int]) -> list[int]:
@@ -232,8 +259,7 @@ def _adds_up(traffic: Traffic, places: Sequence[int], base: int) -> bool:
     for grid in (traffic.read[:, loaded], traffic.write[:, loaded]):
         above, below = grid[list(places)].sum(axis=0), grid[base]
         most, apart = np.maximum(above, below), np.abs(above - below)
-        is_late = (most > MOST_LATE * np.minimum(above, below) + LEAST_KB).any()
-        if is_late or np.median(apart / np.maximum(most, LEAST_KB)) > EXACT_MANY:
+        if _is_late(above, below).any() or np.median(apart / np.maximum(most, LEAST_KB)) > EXACT_MANY:
             return False
         if abs(above.sum() - below.sum()) > EXACT_MANY * most.sum() + ROUNDED_KB:
             return False
@@ -243,9 +269,13 @@ def _adds_up(traffic: Traffic, places: Sequence[int], base: int) -> bool:
 def _may_be_array(name: str, topology: DeviceTopology) -> bool:
     """Whether a device may stand on others that nothing states."""
     device = topology.find(name)
-    if device is not None and (device.members or device.kind in ("disk", "partition", "loop", "swap")):
-        return False
-    return not is_physical(name)
+    return not (is_physical(name) or _is_disk(name, topology) or (device is not None and device.members))
+
+
+def _is_disk(name: str, topology: DeviceTopology) -> bool:
+    """Whether an input, or its number, says that a device stands on no others."""
+    device = topology.find(name)
+    return device is not None and device.kind in ("disk", "partition", "loop", "swap")
 
 
 def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:

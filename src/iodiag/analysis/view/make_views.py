@@ -206,22 +206,29 @@ def _is_sample(cpu: Table, disk: Table | None) -> Mask:
     """Which first screens of top are samples: averages since boot of this host contradict them.
 
     Other averages of the CPUs have other shares; or there are none, and no task could wait for I/O for so
-    long while the devices were idle, of which each is busy where one waits.
+    long while the devices were idle, of which each is busy where one waits. Of a screen with each CPU their
+    mean is meant.
     """
     may_be = np.equal(cpu["may_be_sample"], True)
+    screens = (numbered(cpu["source"])[0] * SEGMENTS + cpu["segment"]) * REPORTS + cpu["report"]
+    codes = np.unique(screens, return_inverse=True)[1]
+    shares = {
+        name: (np.bincount(codes, cpu.floats(name)) / np.bincount(codes))[codes]
+        for name in ("idle_pct", "iowait_pct")
+    }
     is_average = np.asarray(cpu["since_boot"], dtype=bool) & ~may_be & (cpu["cpu"] == "all")
     is_sample = np.zeros(len(cpu), dtype=np.bool_)
-    for name in ("idle_pct", "iowait_pct"):
+    for name, means in shares.items():
         averages = cpu[is_average].floats(name)
         if len(averages := averages[np.isfinite(averages)]):
-            off = np.abs(cpu.floats(name)[:, None] - averages)
+            off = np.abs(means[:, None] - averages)
             is_sample |= (off > _OTHER_PCT).all(axis=1)
     if not is_average.any() and disk is not None and disk.has("util_pct"):
         old = disk[np.asarray(disk["since_boot"], dtype=bool)]
         busy = old.floats("util_pct")
         if np.nansum(busy) > 0:
-            is_sample |= cpu.floats("iowait_pct") > np.nansum(busy) + _OTHER_PCT
-    return np.asarray(may_be & is_sample & (cpu["cpu"] == "all"))
+            is_sample |= shares["iowait_pct"] > np.nansum(busy) + _OTHER_PCT
+    return np.asarray(may_be & is_sample)
 
 
 _OTHER_PCT = 10.0

@@ -284,8 +284,8 @@ _LOOP, _MOMENT = "loop", "moment"
 _ONE_PLACE = re.compile(r"\d+[.,]\d")
 _REMARK = (
     "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "
-    "as averages since boot, which procps before 3.3.13 printed there; where no date stands above each, "
-    "screens that do not move may be such, too. top -b -n 2 shows a sample"
+    "as averages since boot, which procps before 3.3.13 printed there, unless those of another tool differ; "
+    "where no date stands above each, screens that do not move may be such, too. top -b -n 2 shows a sample"
 )
 _REMARK_OF_MOMENT = (
     "the CPU shares of the first screen of a top are of the moment in which it started, "

@@ -2,13 +2,13 @@
 
 What it detects: a stacked device that carries the same requests and bytes as the disks below it (±5 %), and
 takes at least 3 times as long and 1 ms more for them, in samples that hold 80 % of its requests (or of
-those of one of its states), or for its reads or its writes alone. Where the requests are as many only with
-those that the disks merged into others, it must take at least 20 times as long. Where the layer splits,
-merges or amplifies requests, rates differ: then it must take at least 20 times as long and 200 ms, over
-disks that are busy less than half of the time. Devices are named by dmsetup, lsblk or mdstat; without them,
-names such as md127, dm-3 and bcache0 are stacked devices, and they are held against every physical disk with
-traffic: when all of these answer quickly, the wait is above them. Latency follows from Little's law where
-0.00 is printed.
+those of one of its states), or for its reads or its writes alone, where that is a seek or a tenth of one
+caller's time. Where the requests are as many only with those that the disks merged into others, it must take
+at least 20 times as long. Where the layer splits, merges or amplifies requests, rates differ: then it must
+take at least 20 times as long and 200 ms, over disks that are busy less than half of the time. Devices are
+named by dmsetup, lsblk or mdstat; without them, names such as md127, dm-3 and bcache0 are stacked devices,
+and they are held against every physical disk with traffic: when all of these answer quickly, the wait is
+above them. Latency follows from Little's law where 0.00 is printed.
 
 Why it matters: faster disks change nothing. The wait is in encryption, a thin pool, a delay or cache
 target, the stripe cache or bitmap of md, or in the threads that serve them.
@@ -84,6 +84,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif _may_be_flushes(layer):
             reason = "slower than the disks below it, but writes may wait for flushes, which are not printed"
             yield RULE.undetermined(reason, upper.name, missing=("disk.flushes_per_s",))
+        elif (
+            layer.added_ms < limits.warning_ms and not (held := _added_in_flight(layer)) >= limits.least_held
+        ):
+            reason = say(_OF_NO_EFFECT, {"added": layer.added_ms, "held": 100 * held})
+            yield RULE.clear(reason, upper.name)
         else:
             slow.append(layer)
     for first, others in _by_stack(view, slow):
@@ -102,6 +107,17 @@ def _held_while_busy(layer: Layer) -> float:
     """The requests in flight while the upper device is busy; NaN where its counters do not tell."""
     util = weighted.mean(layer.rows, "util")
     return weighted.mean(layer.rows, "depth") / util if util > 0 else math.nan
+
+
+def _added_in_flight(layer: Layer) -> float:
+    """The requests in flight that are there for what the layer adds: of one caller, its share of the time."""
+    rate = f"{layer.way}s_per_s" if layer.way else "ios_per_s"
+    return weighted.mean(layer.rows, rate) * layer.added_ms / 1000
+
+
+_OF_NO_EFFECT = (
+    "it adds {added:ms} to so few requests that one of them waits for that {held:.0f} % of the time"
+)
 
 
 def _may_be_flushes(layer: Layer) -> bool:
@@ -144,7 +160,7 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     is_sure = layer.is_stated and not (layer.missing or layer.is_merged)
     is_sure &= layer.requests >= _CERTAIN_REQUESTS
     return RULE.finding(
-        severity="warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice",
+        severity="warning" if layer.added_ms >= limits.warning_ms else "notice",
         confidence="high" if is_sure else "medium",
         peers=tuple(series.name for series in layer.below),
         **device_fields(layer.rows, layer.upper.name, *(other.upper.name for other in others)),
@@ -380,6 +396,9 @@ RULE = Rule(
         "floods": Threshold(1024, "requests", "in flight while busy", "nr_requests is 1023 at the most"),
         "flat": Threshold(0.5, "%", "distance of samples that are at one rate", "what a meter keeps to"),
         "varies": Threshold(1.5, "x", "range of the sizes that shows that bytes are held", "judgement"),
+        "least_held": Threshold(
+            0.1, "requests", "in flight for what it adds", "a tenth of one caller's time"
+        ),
         "warning_ms": Threshold(5, "ms", "added latency that somebody pays for", "a seek of a disk"),
     },
     confirm=("lsblk -s", "dmsetup table", "cat /proc/mdstat"),

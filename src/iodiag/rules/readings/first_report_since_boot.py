@@ -193,6 +193,8 @@ def _without_average(view: View) -> Outcome:
     shown = [series.samples for series in view.devices]
     is_open = any(rows.has("util_pct") for rows in shown)
     is_open &= all(np.isnan([*rows.floats("interval_s"), *rows["time"].seconds()]).all() for rows in shown)
+    if view.tables.keys() <= {"process"}:
+        return RULE.undetermined("no report is here of a tool whose first one averages the time since boot")
     if is_open:
         return RULE.undetermined(
             "nothing shows how long the reports are: the first may average the time since boot"

@@ -87,8 +87,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _lacks_directions(series: DeviceSeries, limits: Limits) -> bool:
-    """Whether the counts of reads and writes are unknown of more requests than one direction may hide."""
-    ios, reads, writes = (series.loaded.floats(f"{name}_per_s") for name in ("ios", "reads", "writes"))
+    """Whether the counts of reads and writes are unknown of more requests than one direction may hide.
+
+    What a plain report counts beside those of iostat -x has no latency, which a mean could hide.
+    """
+    rows = series.loaded[series.loaded.floats("latency_ms") > 0]
+    ios, reads, writes = (rows.floats(f"{name}_per_s") for name in ("ios", "reads", "writes"))
     unknown = np.nansum(ios[np.isnan(reads) | np.isnan(writes)])
     return bool(unknown > limits.minority / 100 * np.nansum(ios))
 

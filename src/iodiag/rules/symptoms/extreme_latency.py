@@ -12,6 +12,9 @@ samples.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
+So is a device with no idle time that each request keeps busy for longer than the class takes for one alone:
+its line may explain what they wait, and nothing that it serves so few.
+
 So is a line of few requests, five and more in flight on average and half a second for each below 20/s, where
 the same device took a twentieth of that in a sample at a like rate. A latency printed with a rate and a busy
 share of 0 is none: the busy share refutes it.
@@ -274,9 +277,22 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
 def _too_long(series: DeviceSeries, samples: Table, limits: Limits) -> Iterator[Mask]:
     """Where all requests, the reads and the writes took too long for any device of the class."""
     in_line, flushing = _in_line(samples, slack=weighted.half_digit(samples)), _flushing(samples)
+    is_held = _keep_busy(series, samples)
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * sane_limit_ms(series, size) + flushing
-        yield np.asarray((latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms)))
+        is_long = (latency > np.fmin(sane, limits.seconds_ms)) | is_held
+        yield np.asarray((latency >= limits.least_ms) & is_long)
+
+
+def _keep_busy(series: DeviceSeries, samples: Table) -> Mask:
+    """Where the device has no idle time, and each request keeps it busy for longer than a healthy one takes.
+
+    No line of requests makes that, whatever they wait: what completed is all that it did.
+    """
+    util, rate = samples.floats("util"), samples.floats("ios_per_s")
+    sane = sane_limit_ms(series, samples.floats("size_kb")) + _flushing(samples)
+    is_held = (rate > 0) & (1000 * np.fmin(util, 1.0) > sane * rate)
+    return np.asarray(is_held & (util >= NEVER_IDLE) & np.asarray(samples["is_util_trusted"]))
 
 
 def _are_stalls(samples: Table) -> Mask:
@@ -350,12 +366,13 @@ def _finding(
     carrier: tuple[DeviceSeries, Table, Table] | None,
 ) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
-    values = _worst(series, rows, limits) | {"samples": len(series.samples)}
+    samples = _with_times(series)
+    values = _worst(series, rows, limits) | {"samples": samples}
     lower = _carried(carrier[0], carrier[2]) if carrier else ""
     # a disk that is idle meanwhile has no part in it
     has_part = carrier and weighted.mean(carrier[2], "util_pct") >= _MOSTLY_BUSY_PCT
     named = (*([carrier[0].name] if carrier and has_part else ()), series.name, *below)
-    often = in_samples(len(series.samples))
+    often = in_samples(samples)
     is_sane = float(values["latency"]) <= float(values["sane"])
     blocked_tasks = blocked(view, rows) if is_sane else None
     is_free = blocked_tasks is not None and blocked_tasks[1] < NOBODY
@@ -363,6 +380,8 @@ def _finding(
     is_harmless = is_free or is_little or _is_moment(series, rows, requests, limits)
     severity: Severity = "notice" if is_harmless else "warning"
     slow = _slow_rather_than_full(view, series, rows, limits)
+    end = f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}."
+    end = _held(series, rows) if is_sane else end
     return RULE.finding(
         severity="critical" if slow else severity,
         confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
@@ -371,10 +390,10 @@ def _finding(
             f"{{device}} takes {'up to ' * (float(values['count']) > 1)}"
             "{latency:ms} for {direction}{of} with {in_flight} in flight{busy}, "
             + often
-            + ("." if is_sane else f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}.")
+            + end
             + (slow + _waited(view, rows) if slow else "")
             + lower
-            + (_BEHIND if is_virtual(series) and not is_sane else ""),
+            + (_BEHIND if is_virtual(series) and end != "." else ""),
             values | {"kind": virtual_kind(series)},
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
@@ -399,6 +418,23 @@ def _is_doubted(rows: Table) -> bool:
 
 MOST_UTIL_PCT = 102.0
 """Busy share up to which it is timer skew: up to 101.6 % on sound devices."""
+
+
+def _with_times(series: DeviceSeries) -> int:
+    """How many samples could have shown a latency: in plain reports of the same time no request has one."""
+    is_untimed = np.isnan(series.samples.floats("latency_ms")) & (series.samples.floats("ios_per_s") > 0)
+    return int((~is_untimed).sum())
+
+
+def _held(series: DeviceSeries, rows: Table) -> str:
+    """What a device with no idle time takes for each request, whatever the line, as the end of a sentence."""
+    held = rows[_keep_busy(series, rows)]
+    if not len(held):
+        return "."
+    values: Values = {"each": float(weighted.ratio(held, "util_pct", "ios_per_s") * 10)}
+    values["most"] = float(np.max(sane_limit_ms(series, held.floats("size_kb")) + _flushing(held)))
+    text = "; each keeps it busy for {each:ms}, a healthy device for at most {most:ms}: it is slow, not full."
+    return say(text, values)
 
 
 def _ahead(worst: Values) -> str:

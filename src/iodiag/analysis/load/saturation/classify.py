@@ -30,7 +30,7 @@ from iodiag.analysis.load.saturation.reference_latency import QUEUE_SLACK, calm_
 from iodiag.analysis.measure.weighted import LEAST_REQUESTS
 from iodiag.analysis.states.service_times import sane_limit_ms
 from iodiag.analysis.view.device_traits import spindles
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.rule import Limits
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
@@ -132,7 +132,7 @@ def _with_verdict(view: View, series: DeviceSeries, load: JudgedLevel, limits: L
     )
     if unloaded is not None and unloaded.is_measured and is_queued:
         return _by_latency(series, load, limits)
-    if _is_sick(series, level):
+    if _is_sick(series, level) or _is_sick_below(view, series, level):
         return load._replace(reason=_SICK)
     is_full = level.util >= limits.full_util / 100
     if load.spindles is not None and is_full:
@@ -187,6 +187,16 @@ def _is_sick(series: DeviceSeries, level: Level) -> bool:
     """Whether at its best each request keeps the device busy for longer than any healthy one takes."""
     fastest = float((level.rows.floats("ios_per_s") / level.rows.floats("busy")).max())
     return bool(1000 / fastest > sane_limit_ms(series, level.size_kb))
+
+
+def _is_sick_below(view: View, series: DeviceSeries, level: Level) -> bool:
+    """Whether the only disk below is slow itself meanwhile: it holds what waits above it."""
+    below = view.series(series.leaves[0].name) if len(series.leaves) == 1 else None
+    if below is None or below.name == series.name:
+        return False
+    rows = level_samples(below)
+    rows = rows[same_reports(rows, level.rows)]
+    return len(rows) > 0 and _is_sick(below, level_of(rows))
 
 
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"

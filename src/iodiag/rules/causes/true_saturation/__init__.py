@@ -296,10 +296,11 @@ def _told(
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
     seen = in_samples(len(series.samples))
-    if len(lead.level.rows) < int(values["count"]):
+    is_part = len(lead.level.rows) < int(values["count"])
+    if is_part:
         seen = "in {shown} of its {count} saturated samples"
         seen += " ({samples} in all)" * (len(series.samples) > int(values["count"]))
-    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=seen)
+    summary = _SUMMARY[lead.basis] + (f", {seen}" if is_part or lead.basis in _SEEN else "")
     if is_far_slower(lead, values):
         is_all = len(lead.level.rows) == len(rows) and float(values["quickest"]) > 0
         summary += ", {quickest:ms} to {slowest:ms}" if is_all else "; {slowest:ms} in the slowest of these"
@@ -361,10 +362,8 @@ _RANK = (
 )
 
 
-_SEEN = dict.fromkeys(
-    ("class", "calmer", "beside", "either", "reads", "queue", "throughput", "ceiling", "speed", "least seen"),
-    ", {often}",
-)
+_SEEN = tuple(basis for basis in _RANK if basis not in ("none", "spindles", "measured"))
+"""What is told of a mean over its samples."""
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency:ms} with {depth} requests in flight, {inflation:.1f} times "
