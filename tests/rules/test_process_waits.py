@@ -251,3 +251,11 @@ def test_a_device_that_is_slow_for_no_cause_is_told_with_the_thread_that_frees_m
     assert report.verdict.state == "open"
     assert "kswapd0 waits for I/O 88 % of its time: the kernel frees memory" in report.headline
     assert "`free -m`" in report.headline
+
+
+def test_processes_of_one_name_are_counted_beyond_those_that_move_most(report_of):
+    rows = "".join(
+        f"{2872 + n:>7} be/4 root      0.00 B/s  {1200 - n}.00 K/s  0.00 % 4.00 % worker\n" for n in range(9)
+    )
+    headline = report_of(iotop("rsync", 3.0, asked="6.00 M/s", written="6.00 M/s") + rows).headline
+    assert "9 threads of worker read 0 kB/s and wrote 10,764 kB/s" in headline
