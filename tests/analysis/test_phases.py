@@ -134,3 +134,16 @@ def test_another_node_is_no_change_and_few_requests_have_no_ratio_of_latency():
     assert "## Before and after" in fewer
     assert "| read await ms | 6.998 | 6 |  |" in fewer
     assert "| reads/s | 200.4 | 9.5 | 0.047x |" in fewer
+
+
+@pytest.mark.parametrize(
+    ("queue", "busy", "in_flight", "has_busy"), [(0.00, 99.01, 0.4, False), (0.40, 40.00, 0.4, True)]
+)
+def test_what_counters_say_that_are_not_true_is_compared_with_nothing(queue, busy, in_flight, has_busy):
+    numbers = (
+        f"4000.00 0.00 16000.00 0.00 0.00 0.00 0.00 0.00 0.10 0.00 {queue:.2f} 4.00 0.00 0.00 {busy:.2f}"
+    )
+    report = analyzed(f"Before:\n\n{HEADER}{row('sda', 4000.0, 0.1)}\nAfter:\n\n{HEADER}sda {numbers}\n")
+    last = report.phases[-1].means
+    assert last["queue_depth"] == pytest.approx(in_flight, abs=0.01)
+    assert ("util_pct" in last) == has_busy

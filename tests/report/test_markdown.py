@@ -138,9 +138,8 @@ def test_a_capture_without_times_is_not_called_undated():
     """Its banner has the date; what it lacks is the time of each report."""
     text = re.sub(r"(?m)^11/20/26 .*\n", "", iostat([{"sda": load(140, 450)}] * 5))
     assert "11/20/26" in text
-    assert (
-        analyzed_text(text).to_markdown().startswith("# Storage report: `box`, no clock times with a date\n")
-    )
+    page = analyzed_text(text).to_markdown()
+    assert page.startswith("# Storage report: `box`, 2026-11-20, no clock times\n")
 
 
 @pytest.mark.parametrize(
@@ -171,6 +170,29 @@ def test_a_clock_without_a_zone_may_be_of_the_day_after_that_of_one_in_utc(day, 
     top += "%Cpu(s): 5.0 us, 5.0 sy, 0.0 ni, 90.0 id, 0.0 wa, 0.0 hi, 0.0 si, 0.0 st\n\n"
     disks = iostat([{"sda": load(140, 450)}] * 5).replace("11/20/26", day)
     assert (f"; iostat of 2026-11-{day[3:5]}" in analyzed_text(top + disks).to_markdown()) == is_other
+
+
+def test_the_title_has_the_days_and_times_of_all_that_was_read():
+    """Of a screen of top without a date, of banners, and of processes that alone have both."""
+    top = "top - 22:00:01 up 1 day, 1 user, load average: 1.00, 1.00, 1.00\n"
+    top += "%Cpu(s): 5.0 us, 5.0 sy, 0.0 ni, 90.0 id, 0.0 wa, 0.0 hi, 0.0 si, 0.0 st\n\n"
+    disks = re.sub(r"(?m)^11/20/26 .*\n", "", iostat([{"sda": load(140, 450)}] * 5))
+    processes = "\n$ pidstat -d 1\nLinux 6.1.0 (box) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n"
+    header = "UID PID kB_rd/s kB_wr/s kB_ccwr/s iodelay Command"
+    processes += "".join(f"10:00:0{n} {header}\n10:00:0{n + 1} 0 77 0.00 90.00 0.00 0 dd\n\n" for n in (1, 2))
+    title = analyzed_text(top + disks + processes).to_markdown().splitlines()[0]
+    assert "22:00:01, no date; iostat of 2026-11-20; pidstat 2026-11-21 10:00:02 to 10:00:03" in title
+
+
+@pytest.mark.parametrize(("clock", "is_told"), [("14:03:02", False), ("19:40:02", True)])
+def test_the_title_has_times_of_day_that_the_dated_clocks_do_not_cover(clock, is_told):
+    banner = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    rows = "".join(f"14:0{n}:00 all 3.00 0.00 2.00 0.00 0.00 95.00\n" for n in range(1, 6))
+    cpu = f"{banner}14:00:00 CPU %user %nice %system %iowait %steal %idle\n{rows}\n"
+    top = f"top - {clock} up 1 day, 1 user, load average: 1.00, 1.00, 1.00\n"
+    top += "%Cpu(s): 5.0 us, 5.0 sy, 0.0 ni, 90.0 id, 0.0 wa, 0.0 hi, 0.0 si, 0.0 st\n\n"
+    title = analyzed_text(top + cpu).to_markdown().splitlines()[0]
+    assert (f"; top {clock}, no date" in title) == is_told
 
 
 @pytest.mark.parametrize(

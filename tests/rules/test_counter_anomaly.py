@@ -381,3 +381,32 @@ def test_bytes_that_are_left_out_are_told_beside_what_is_kept(report_of, kb, siz
     row = f"sda 0.00 0.00 150.00 0.00 {kb} 0.00 {size} 9.00 60.00 5.60 84.00\n"
     report = report_of("$ iostat -xky 1\n" + f"{head}{row}\n" * 2)
     assert ("size unknown as the counter of bytes ran backwards" in report.headline) is is_told
+
+
+VMSTAT = (
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    " 1  0      0 933060  51336 479708    0    0     2     3   50   50  1  0 99  0  0\n"
+)
+SAR_B = "\n10:00:00 AM  pgpgin/s pgpgout/s   fault/s  majflt/s\n"
+
+
+@pytest.mark.parametrize("step_s", [1, 5])
+def test_a_counter_of_vmstat_below_zero_is_left_out_and_told(report_of, step_s):
+    row = " 1  0      0 933060  51336 479708    0    0 {:5.0f}     8  250  150  1  1 98  0  0\n"
+    rates = [(2**32 - 3) / step_s if number in (4, 9) else 40 for number in range(20)]
+    report = report_of(VMSTAT + "".join(map(row.format, rates)))
+    assert "in 2 of 20 samples is beyond any host: left out" in said(report)
+    assert "almost nothing is read or written" in report.headline
+    assert "MB/s" not in report.headline
+
+
+def test_a_counter_of_sar_below_zero_leaves_the_rest_of_its_row(report_of):
+    rows = [f"10:0{n}:00 AM {4294967295 / 60 if n == 3 else 12:.2f} 700.00 90.00 0.00\n" for n in range(1, 9)]
+    report = report_of("Linux 5.14.0 (h) 03/04/2024 _x86_64_ (4 CPU)\n" + SAR_B + "".join(rows))
+    assert "beyond any host" in said(report)
+
+
+def test_a_host_that_moves_a_lot_has_no_counter_below_zero(report_of):
+    row = " 1  9      0 933060  51336 479708    0    0 {:.0f}     8  250  150  1  1 50 48  0\n"
+    report = report_of(VMSTAT + "".join(row.format(4e7 + 1e6 * number) for number in range(8)))
+    assert not found(report)

@@ -272,3 +272,11 @@ def test_two_runs_are_not_told_in_one_sentence_and_classes_of_priority_are_told(
     assert "ionice" in only(report).remedy[0]
     # levels of one class are no classes
     assert "class" not in report_of(first).headline
+
+
+def test_processes_of_one_name_are_counted_beyond_those_that_move_most(report_of):
+    rows = "".join(
+        f"{2872 + n:>7} be/4 root      0.00 B/s  {1200 - n}.00 K/s  0.00 % 4.00 % worker\n" for n in range(9)
+    )
+    headline = report_of(iotop("rsync", 3.0, asked="6.00 M/s", written="6.00 M/s") + rows).headline
+    assert "9 threads of worker read 0 kB/s and wrote 10,764 kB/s" in headline

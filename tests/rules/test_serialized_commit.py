@@ -423,3 +423,17 @@ def test_what_no_column_shows_is_not_refuted_by_sessions_that_wait(report_of):
     finding = only(report_of(legs(180.0, 200.0, 190.0, size=72.0), rules=[RULE]))
     assert not any("sessions" in text for text in finding.refutes)
     assert "their writes take 4.50 ms to 4.50 ms" in finding.summary
+
+
+def test_who_writes_and_waits_by_the_capture_is_told_and_not_asked_for(report_of):
+    header = "UID PID kB_rd/s kB_wr/s kB_ccwr/s iodelay Command"
+    processes = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + "".join(
+        f"10:00:0{n} {header}\n10:00:0{n + 1} 0 77 0.00 90.00 0.00 0 journal-app\n"
+        f"10:00:0{n + 1} 0 12 0.00 400.00 0.00 0 jbd2/sda1-8\n\n"
+        for n in (1, 2)
+    )
+    finding = only(report_of(run(), processes))
+    assert any("journal-app writes most: 90 kB/s" in item.text for item in finding.evidence)
+    assert not any(command.startswith("pidstat -d") for command in finding.confirm)
+    alone = only(report_of(run()))
+    assert not any("writes most" in item.text for item in alone.evidence)

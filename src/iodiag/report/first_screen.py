@@ -73,8 +73,22 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    when = wording.time_span(*covered(report), report.timezone) or _undated(report)
-    return "; ".join((when, *(f"{tools} of {day}" for day, tools in _other_days(report).items())))
+    when = wording.time_span(*covered(report), report.timezone)
+    if not when:
+        return wording.visible(_undated(report))
+    others = (f"{tools} of {day}" for day, tools in _other_days(report).items())
+    return wording.visible("; ".join((when, *_clocks_outside(report), *others)))
+
+
+def _clocks_outside(report: Report) -> Iterator[str]:
+    """The times of day without a date that lie outside of what the clocks with a date cover."""
+    first, last = map(wording.instant, covered(report))
+    if first is None or last is None or first.tzinfo is not None or first.date() != last.date():
+        return
+    for section in _sections(report):
+        ends = section.clocks.split(" to ") if section.clocks else []
+        if any(not str(first.time()) <= end <= str(last.time()) for end in ends):
+            yield f"{section.format} {section.clocks}, no date"
 
 
 def _other_days(report: Report) -> dict[str, str]:
@@ -104,15 +118,35 @@ _A_RUN, _FARTHEST_ZONE = timedelta(hours=1), timedelta(hours=14)
 
 
 def _undated(report: Report) -> str:
-    """The times of day that no date goes with, of several captures the earliest and the latest."""
+    """The times of day that no date goes with, the days of banners, and the runs that have both."""
+    sections = [summary.section for summary in report.sources]
+    days: dict[str, set[str]] = {}
+    for section in sections:
+        if section.day and not section.is_context:
+            days.setdefault(section.format, set()).add(section.day)
+    runs = [f"{one.format} {wording.clock_span(one.start, one.end)}" for one in sections if one.start]
+    clocks, known = _times_of_day(report), set().union(*days.values())
+    if len(known) == 1 and not (clocks or runs):
+        return f"{min(known)}, no clock times"
+    of_days = [f"{tool} of {_listed(sorted(own))}" for tool, own in days.items()]
+    told = [*([f"{clocks}, no date"] if clocks else []), *of_days, *dict.fromkeys(runs)]
+    return "; ".join(told) or "no clock times with a date"
+
+
+def _listed(days: Sequence[str]) -> str:
+    return " and ".join(days) if len(days) < 3 else f"{len(days)} days from {days[0]} to {days[-1]}"
+
+
+def _times_of_day(report: Report) -> str:
+    """The earliest and the latest time of day of captures whose clocks have no date."""
     spans = [section.clocks.split(" to ") for section in _sections(report) if section.clocks]
     if len(spans) == 1:
         ends = spans[0]
     elif spans and all(span[0] <= span[-1] for span in spans):
         ends = [min(span[0] for span in spans), max(span[-1] for span in spans)]
     else:
-        return "no clock times with a date"
-    return f"{' to '.join(dict.fromkeys(ends))}, no date"
+        return ""
+    return " to ".join(dict.fromkeys(ends))
 
 
 def covered(report: Report) -> Covered:

@@ -135,6 +135,9 @@ def _is_held(command: str, view: View) -> bool:
     if asked := re.fullmatch(r"smartctl -x /dev/(\S+)", command):
         facts = view.facts_of("smartctl")
         return any(fact.word("device") == asked[1] and "reallocated_sectors" in fact.values for fact in facts)
+    if command.startswith("pidstat -d"):
+        listed = view.facts_of("pidstat", "iotop")
+        return any(fact.word("process") and fact.number("write_kb_per_s") >= 0 for fact in listed)
     if command.startswith("cat /proc/pressure/"):
         return "pressure" in view.tables
     return (

@@ -76,24 +76,25 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     at = int(np.argmax(np.sum([*moved.values()], axis=0)))
     if facts[at].word("process") in told:
         return ""
-    alike = _alike(facts, at)
-    values: Values = {way: float(sum(rates[n] for n in alike)) for way, rates in moved.items()}
+    alike = int(np.nan_to_num(facts[at].number("alike"), nan=1))
+    prefix = "alike_" * (alike > 1)
+    values: Values = {way: float(np.nan_to_num(facts[at].number(f"{prefix}{way}_kb_per_s"))) for way in moved}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
-    values |= {"samples": facts[at].number("samples"), "alike": len(alike)}
+    values |= {"samples": facts[at].number("samples"), "alike": alike}
     of = "{alike} threads of " if "tid" in facts[at].values else "{alike} processes named "
-    text = f"; {of * (len(alike) > 1)}{{process}} read {{read:.0f}} kB/s and wrote {{write:.0f}} kB/s"
+    text = f"; {of * (alike > 1)}{{process}} read {{read:.0f}} kB/s and wrote {{write:.0f}} kB/s"
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
-    text += "" if len(alike) > 1 else _of_its_samples(views, facts[at].word("pid"), values)
+    text += "" if alike > 1 else _of_its_samples(views, facts[at].word("pid"), values)
     values["length"] = next((n for fact in given if (n := fact.number("interval_s")) > 0), 0.0)
     each = " of {length:g} s" if values["length"] else ""
-    is_late = len(alike) == 1 and float(values["waited"]) > 0
+    is_late = alike == 1 and float(values["waited"]) > 0
     text += f", and waited {{waited:.2f}} s for I/O per sample{each}" if is_late else ""
     every = next((f for view in views for f in view.facts_of("pidstat") if f.number("processes") > 1), None)
     if every is not None:
         values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
         values["count"] = every.number("processes")
         text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
-        text += _others(facts, np.sum([*moved.values()], axis=0).tolist(), alike, values)
+        text += _others(facts, np.sum([*moved.values()], axis=0).tolist(), at, values)
     late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
     if (share := late.number("io_pct")) >= _SOME_PCT:
         values |= {"late": late.word("process"), "share": share}
@@ -101,27 +102,15 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     return say(text, values)
 
 
-def _others(facts: Sequence[Fact], kb: Sequence[float], told: Sequence[int], values: Values) -> str:
-    """Which process beside those `told` moved a part of all that is worth a word; adds to `values`."""
-    left = [n for n in range(len(facts)) if n not in told]
-    at = max(left, key=lambda n: kb[n], default=told[0])
+def _others(facts: Sequence[Fact], kb: Sequence[float], told: int, values: Values) -> str:
+    """Which process of another name than the `told` one moved a part of all; adds to `values`."""
+    left = [n for n in range(len(facts)) if facts[n].word("process") != facts[told].word("process")]
+    at = max(left, key=lambda n: kb[n], default=told)
     total = float(values["all_read"]) + float(values["all_write"])
     if not left or not 100 * kb[at] >= _SOME_PCT * total > 0:
         return ""
     values |= {"next": facts[at].word("process"), "next_kb": float(kb[at])}
     return ", {next} {next_kb:.0f} kB/s of that"
-
-
-def _alike(facts: Sequence[Fact], at: int) -> list[int]:
-    """The places of the threads or processes of one listing that run the same program as one of them."""
-    one = facts[at]
-    found = [
-        (n, fact.word("tid") or fact.word("pid"))
-        for n, fact in enumerate(facts)
-        if (fact.kind, fact.word("process")) == (one.kind, one.word("process"))
-    ]
-    # what is listed twice is of two moments
-    return [n for n, _ in found] if len({number for _, number in found}) == len(found) else [at]
 
 
 _TOTALS, _SOME_PCT = {"read_kb", "write_kb"}, 10.0

@@ -370,3 +370,21 @@ def test_without_flushes_no_less_is_in_flight_than_rate_times_latency(depth):
     row = load(60, 20, reads=0.0) | {"f/s": 20.0, "f_await": 100.0, "aqu-sz": depth, "%util": 60.0}
     (state,) = found([row])
     assert state.transfers_at_once >= min(state.held, state.depth) / state.util - 1e-9
+
+
+def test_discards_are_told_beside_the_requests_whose_size_is_told():
+    row = load(40, 3, size=20, reads=0.5) | {"d/s": 10.0, "dkB/s": 4000.0, "d_await": 1.0}
+    (state,) = found([row] * 4)
+    assert "40 requests/s of 20.0 kB and 10 discards/s" in text_of(state, 4)
+
+
+def test_a_printed_size_goes_before_one_of_rates_with_few_digits():
+    header = (
+        "Device r/s rkB/s rrqm/s %rrqm r_await rareq-sz w/s wkB/s wrqm/s %wrqm w_await wareq-sz aqu-sz %util"
+    )
+    row = "sda 0.24 4.70 0.00 0.00 0.10 19.22 {} 0.00 0.00 3.00 {} 0.00 0.02"
+    text = "Linux 6.1.0 (h) \t03/21/26 \t_x86_64_\t(4 CPU)\n\n" + header + "\n"
+    (series,) = view_of(text + row.format("0.00 0.00", "0.00") + "\n").devices
+    assert states(series)[0].size_kb == pytest.approx(19.22)
+    (series,) = view_of(text + row.format("0.01 0.01", "2.00") + "\n").devices
+    assert "writes/s of 2.0 kB" in text_of(states(series)[0], 1)

@@ -922,3 +922,22 @@ def test_whole_pages_per_second_prove_a_second(moved: list[float], expected: flo
     text = vmstat([{"bi": round(moved[n]), "bo": round(moved[~n])} for n in range(len(moved))])
     found = reading(text).tables["cpu"]["interval_s"].iloc[-1]
     assert (None if np.isnan(found) else found) == expected
+
+
+@pytest.mark.parametrize(
+    ("clocks", "lengths"),
+    [
+        (["00:01:09", "07:32:57"], [None]),
+        (["07:00:00", "07:30:00"], [1800]),  # as a command may ask for
+        (["07:00:00", "07:00:37"], [37]),
+        (["07:00:00", "07:00:05", "07:00:10", "09:12:31", "09:12:36"], [5, 5, None, 5]),
+        (["07:00:00", "07:13:01", "07:26:02", "07:39:03"], [781, 781, 781]),
+    ],
+    ids=["two excerpts", "half an hour", "half a minute", "excerpts of a run", "an odd interval of a run"],
+)
+def test_the_time_between_two_excerpts_is_no_length_of_a_sample(clocks, lengths):
+    read = reading(
+        BANNER + "".join(f"Time: {clock}\n{report(n * 7.213)}" for n, clock in enumerate(clocks, 1))
+    )
+    found = read.disk["interval_s"].tolist()[1:]
+    assert [None if np.isnan(length) else length for length in found] == lengths

@@ -85,7 +85,7 @@ def dipped(view: View, paging: Table, rows: Table) -> tuple[Table, str, Values] 
     """
     own, other = paired(paging, rows)
     paging, kb = paging[own], _total(paging)[own]
-    usual = float(np.median(kb)) if len(kb) else 0.0
+    usual = float(np.median(known)) if len(known := kb[np.isfinite(kb)]) else 0.0
     is_low = (kb <= usual / COLLAPSE) & (rows.floats("blocked")[other] >= 1) & ~is_at_work(view, paging)
     run = longest_stretch(paging, is_low, gap=0)
     if run is None or run.stop - run.start < ENOUGH or usual < 4 * STILL_KB or kb[run].mean() > SEEKS_KB:
@@ -140,8 +140,8 @@ LEAST_OF_EITHER = 2
 
 def _is_still(kb: Floats) -> Mask:
     """The samples in which next to nothing is moved: of a trickle those far below its usual rate."""
-    is_little: Mask = kb < STILL_KB
-    return is_little & (is_little.all() or kb <= np.median(kb[~is_little]) / FALL)
+    large = kb[kb >= STILL_KB]
+    return np.asarray((kb < STILL_KB) & (not len(large) or kb <= np.median(large) / FALL))
 
 
 FALL = 4.0
@@ -164,23 +164,24 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     stretch a direction is told by the samples in which it moves; `flat` is there where its rate is. `stalled`
     is in how many samples it comes to a stand of those `waited` for, which are all unless given.
     """
+    is_known = np.isfinite(_total(paging)) | np.isnan(_total(paging)).all()
+    paging, waited = paging[is_known], None if waited is None else waited[is_known]
     ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
     verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
     is_still = _is_still(ways["read"] + ways["written"])
     stands = _stands_still(is_still) & ~is_still.all()
     values: Values = {way: float(np.nanmean(rates[~stands])) for way, rates in ways.items()}
-    values |= {"total": float(values["read"]) + float(values["written"])}
-    values |= {"still": int(is_still.sum()), "shown": len(paging)}
-    held = is_still & ~is_at_work(view, paging) & (True if waited is None else waited)
+    total = float(values["read"]) + float(values["written"])
+    values |= {"total": total, "still": int(is_still.sum()), "shown": len(paging)}
+    held = is_still & ~is_at_work(view, paging) & (waited is None or waited)
     beside = _cached_meanwhile(view, paging[is_still], values)
     if is_still.all():
-        much = "almost nothing" if values["total"] or _do_processes_move(view) else "nothing at all"
+        much = "almost nothing" if total or _do_processes_move(view) else "nothing at all"
         text = f"{much} is read or written{beside}"
         if waited is not None and _stands_still(held).any():
             values["stalled"] = int(held.sum())
-            text += (
-                ", while a task waits in {stalled} of {shown} samples: I/O stalled, or a lock or NFS holds it"
-            )
+            text += ", while a task waits in {stalled} of {shown} samples: I/O stalled"
+            text += ", or a lock or NFS holds it"
         return text, values
     # a standstill is told beside the means, not in them
     least = STILL_KB if stands.any() and ways[verb].max() >= STILL_KB else -np.inf

@@ -50,6 +50,13 @@ MOST_WRITTEN = 0.9
 """Share of what all processes write from which one alone does."""
 
 
+def busiest_writer(view: View) -> Fact | None:
+    """The process that writes most by pidstat or iotop, no task of the kernel; None where none is listed."""
+    named = (fact for fact in view.facts_of("pidstat", "iotop") if fact.number("write_kb_per_s") > 0)
+    of_programs = (fact for fact in named if fact.word("process") and not is_of_kernel(fact.word("process")))
+    return max(of_programs, key=lambda fact: fact.number("write_kb_per_s"), default=None)
+
+
 def fills_cache(view: View) -> Fact | None:
     """iotop's sums where processes write several times what the disks take meanwhile; None where they do not.
 

@@ -120,6 +120,18 @@ def ratio(rows: Table, above: str, below: str) -> float:
     return top / bottom if bottom > 0 else float("nan")
 
 
+def size_kb(rows: Table, way: str) -> float:
+    """Mean size of a direction's requests: kB over requests, or as printed where their digits allow that.
+
+    A rate of a few hundredths has one digit, and the printed size has more.
+    """
+    kb, rate, printed = (mean(rows, way + name) for name in ("_kb_per_s", "s_per_s", "_request_size_kb"))
+    if not (rate > 0 and kb > 0):
+        return ratio(rows, f"{way}_kb_per_s", f"{way}s_per_s")
+    hidden = HALF_DIGIT * (1 / rate + 1 / kb) * kb / rate + HALF_DIGIT
+    return printed if rate < printed and abs(printed - kb / rate) <= hidden else kb / rate
+
+
 def total(rows: Table, column: str) -> float:
     """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
     seconds, data = rows.floats("interval_s"), rows.floats(column)

@@ -179,12 +179,15 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     if math.isnan(state.rate) and (way := _one_shown(state)):
         return often + way[0] + busy, values | way[1]
     what = "requests" if state.kind == "reads and writes" or _counts_both(state) else state.kind
+    if what == "requests" and state.rate > (discards := state.mean("discards_per_s")) > 0:
+        values |= {"rate": state.rate - discards, "discards": discards}  # which move nothing
     text = often + ("{rate} " + what + "/s" if not math.isnan(state.rate) else what)
     if not math.isnan(state.size_kb):
         text += " of {size:.1f} kB"
     elif "is_wrapped" in state.rows and np.equal(state.rows["is_wrapped"], True).any():
         text += ", size unknown as the counter of bytes ran backwards"
-    text += (f", {state.kind} by bytes" if _counts_both(state) else "") + in_flight
+    text += " and {discards} discards/s" * ("discards" in values)
+    text += f", {state.kind} by bytes" * _counts_both(state) + in_flight
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
         if (await_ms := replaced_ms(state.rows)) >= 0:
@@ -239,7 +242,7 @@ def _ways(state: State) -> list[tuple[str, Values]]:
     found = []
     for way in DIRECTIONS:
         rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
-        size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
+        size = weighted.size_kb(state.rows, way)
         if not (rate > 0 and size > 0):
             return []
         is_timed = latency > 0 and weighted.is_timed(state.rows, way)

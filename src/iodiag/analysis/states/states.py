@@ -103,8 +103,8 @@ class State:
     @cached_property
     def size_kb(self) -> float:
         """Mean size of a request; of reads and writes where others discard, which moves nothing."""
-        if not math.isnan(self._own_rate):
-            own = self.mean(f"{self.kind[:-1]}_kb_per_s") / self._own_rate
+        if not math.isnan(self._own_rate) or self.mean(f"{self.kind}_per_s") == self.ios:
+            own = weighted.size_kb(self.rows, self.kind[:-1])
             if own > 0:
                 return own
         moved = self.mean("reads_per_s") + self.mean("writes_per_s")

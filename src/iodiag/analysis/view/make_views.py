@@ -26,6 +26,7 @@ from iodiag.analysis.view.request_columns import (
     without_phantoms,
 )
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
+from iodiag.analysis.view.wrapped_rates import without_wrapped
 from iodiag.analysis.view.wrapped_time import with_time_of_parts
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS
@@ -150,14 +151,13 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
             if samples is old and family != "nfs_mounts":  # of which several may be without a name
                 streams = _last_of_each(streams, family)
             tables[family] = streams if family == EVENTS else _one_stream(streams, family)
-    tables = with_units(tables | _with_common_reports(tables, average_only))
+    tables, wrapped = without_wrapped(with_units(tables | _with_common_reports(tables, average_only)))
     kernel, kernel_origin = _kernel(inputs.captures, sources)
     left_out = None
     parts: Mapping[str, Table] = {}
     topology = inputs.topology
     if "disk" in tables:
-        disk = with_half_digit(_without_groups(tables["disk"]), sources)
-        disk, topology = _with_inferred(disk, topology)
+        disk, topology = _with_inferred(with_half_digit(_without_groups(tables["disk"]), sources), topology)
         disk = with_time_of_parts(disk) if "disk" in average_only else disk
         tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection, kernel)
     return View(
@@ -171,6 +171,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         average_only=frozenset(average_only & set(tables)),
         left_out=left_out,
         odd_cpu=odd_cpu,
+        wrapped=wrapped,
         since_boot=since_boot,
         samples_by_device=parts,
     )

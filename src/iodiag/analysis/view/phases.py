@@ -58,7 +58,7 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
         if not FEWEST <= len(phases) <= MOST or not _has_traffic(series, source):
             continue
         for phase in phases:
-            rows = samples[numbers == phase]
+            rows = _without_untrue(samples[numbers == phase])
             seconds = rows.floats("interval_s")
             means = {column: weighted.mean(rows, column) for column in COLUMNS}
             yield PhaseSummary(
@@ -71,6 +71,20 @@ def _phases(host: str | None, series: DeviceSeries) -> Iterator[PhaseSummary]:
                 seconds=None if np.isnan(seconds).any() else round(float(seconds.sum()), 3),
                 means={name: float(f"{mean:.6g}") for name, mean in _shown(means).items()},
             )
+
+
+def _without_untrue(rows: Table) -> Table:
+    """Samples with the queue that rates and latencies make where the printed one is not believed.
+
+    Nor is the busy share then, unless the two agree; one that the latency refutes is unknown, too.
+    """
+    held, printed = rows.floats("depth"), rows.floats("queue_depth")
+    is_wrong = np.isfinite(held) & np.isfinite(printed) & (held != printed)
+    is_void = (is_wrong & ~np.asarray(rows["is_util_trusted"], dtype=bool)) | np.isfinite(
+        rows.floats("doubtful_util_pct")
+    )
+    util = np.where(is_void, np.nan, rows.floats("util_pct"))
+    return rows.with_columns(queue_depth=np.where(is_wrong, held, printed), util_pct=util)
 
 
 def _named_phase(samples: Table) -> Floats:

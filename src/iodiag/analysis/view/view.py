@@ -114,7 +114,8 @@ class View:
     `average_only` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells, nor,
     of CPUs, a list of each. `left_out` are the disk samples that cannot be true, with the reason in
-    `anomaly`; `odd_cpu` the CPU rows whose shares are far from adding up;
+    `anomaly`; `odd_cpu` the CPU rows whose shares are far from adding up; `wrapped` the rows of other
+    tables, as printed, with a rate that a counter below zero makes, which is NaN in `tables`;
     `since_boot` the rows of each table that were excluded as averages since boot. `samples_by_device` are
     the devices' samples.
     """
@@ -129,6 +130,7 @@ class View:
     average_only: frozenset[str] = frozenset()
     left_out: Table | None = field(default=None, repr=False)
     odd_cpu: Table | None = field(default=None, repr=False)
+    wrapped: Mapping[str, Table] = field(default_factory=dict, repr=False)
     since_boot: Mapping[str, Table] = field(default_factory=dict, repr=False)
     samples_by_device: Mapping[str, Table] = field(default_factory=dict, repr=False)
 

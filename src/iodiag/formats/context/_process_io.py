@@ -159,7 +159,7 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
 
     The sum has the length of a sample, `interval_s`, where that is known. A fact's values are `process`, its
     number, kB (per second) of each direction that is known, and `read_rank` and `write_rank` from 1 for the
-    most.
+    most; `alike` is how many have that name, where several do, beside what these moved in all.
     """
     totals = {
         measure.column("read"): round(sum(process.read_kb or 0.0 for process in processes), 2),
@@ -172,15 +172,27 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
         counted["interval_s"] = measure.interval_s
     text = f"{who} read {read} and wrote {wrote} in all ({measure.basis})"
     yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
+    named: dict[str, list[Process]] = {}
+    for process in processes:
+        named.setdefault(process.name, []).append(process)
     ranks = {direction: _ranks(processes, direction) for direction in ("read", "write")}
     late = [n for n, process in enumerate(processes) if process.extra]
     late.sort(key=lambda n: -max(processes[n].extra.values()))
     for number in sorted(
         {*ranks["read"], *ranks["write"], *late[:_TOP]}, key=lambda n: -_moved(processes[n])
     ):
-        yield _fact(
-            kind, processes[number], measure, {d: r[number] for d, r in ranks.items() if number in r}, source
-        )
+        one = processes[number]
+        also: Values = {f"{way}_rank": of[number] for way, of in ranks.items() if number in of}
+        yield _fact(kind, one, measure, also | _together(named[one.name], measure), source)
+
+
+def _together(processes: Sequence[Process], measure: Measure) -> Values:
+    """How many processes have one name, and what they moved in all, with those that no fact is of."""
+    values: Values = {"alike": len(processes)}
+    for way in ("read", "write"):
+        moved = sum(getattr(one, f"{way}_kb") or 0.0 for one in processes)
+        values[f"alike_{measure.column(way)}"] = round(moved, 2)
+    return values if len(processes) > 1 else {}
 
 
 def _moved(process: Process) -> float:
@@ -194,15 +206,14 @@ def _ranks(processes: Sequence[Process], direction: str) -> dict[int, int]:
     return {n: rank for rank, n in enumerate(order, 1)}
 
 
-def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], source: str) -> Fact:
+def _fact(kind: str, process: Process, measure: Measure, also: Values, source: str) -> Fact:
     values: Values = {"process": process.name, measure.number_name: process.number}
     said = []
     for direction, verb, moved in (("read", "read", process.read_kb), ("write", "wrote", process.write_kb)):
         if moved is not None:
             values[measure.column(direction)] = round(moved, 2)
             said.append(f"{verb} {measure.say(moved)}")
-    values |= {f"{direction}_rank": rank for direction, rank in ranks.items()}
-    values |= {name: round(value, 2) for name, value in process.extra.items()}
+    values |= also | {name: round(value, 2) for name, value in process.extra.items()}
     text = f"{{process}} ({measure.number_name} {process.number}) {' and '.join(said)}"
     if "io_pct" in values:
         text += f", and waited for I/O {process.extra['io_pct']:.1f} % of its time"

@@ -147,6 +147,8 @@ def _typical(device: DeviceSummary, total: str, *parts: str) -> float:
     """The median of a column; else of its parts the slower one, or the sum. NaN where unknown."""
     medians = {name: _median(device.summary, name) for name in (total, *parts)}
     known = {name: value for name, value in medians.items() if is_drawable(value) and value >= 0}
+    if total == "kb_per_s" and _median(device.summary, "discard_kb_per_s") > 0 and len(known) > len(parts):
+        del known[total]  # what is discarded moves nothing
     if not known or (total in known and not _is_unaccounted(device, total)):
         return known.get(total, math.nan)
     if total in known:

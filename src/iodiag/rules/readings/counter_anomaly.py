@@ -2,7 +2,8 @@
 
 What it detects: values beyond any device, latencies without a request and reports in which several disks
 are busy for far more than all the time, whose length was measured wrongly (those samples are left out of
-every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
+every other rule); rates of vmstat and sar that a counter below zero makes (left out alone); util beyond
+100 %; a depth below what rates and latencies make of it; sizes that
 contradict bytes and requests; requests per second that both size and svctm contradict (these two are
 believed); a latency of all requests outside of those of reads and writes, or since boot below that of the
 disk's partitions; CPU shares
@@ -40,6 +41,8 @@ from iodiag.analysis.states.state_sentences import replaced_ms
 from iodiag.analysis.states.states import counts_no_bytes
 from iodiag.analysis.view.request_columns import BROKEN_TIME, LITTLE, LITTLE_SLACK, is_outside
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View, report_numbers
+from iodiag.analysis.view.wrapped_rates import is_wrapped
+from iodiag.model.columns import find
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, by_text, stacked
@@ -76,10 +79,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if shares:
         summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
         yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
+    if odd := tuple(of_host_rates(view)):
+        summary = f"A counter of the host ran backwards: {odd[0].text}."
+        yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=odd)
     if silent:
         reason = "requests are in flight and none, or none with a latency, completes"
         yield RULE.undetermined(reason, *tuple(silent))
-    if clear or not (view.devices or left_out or mistimed or shares):
+    if clear or not (view.devices or left_out or mistimed or shares or odd):
         reason = "no number of it contradicts another by more than its kernel explains"
         yield RULE.clear(reason, *tuple(clear))
 
@@ -427,6 +433,21 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         yield cite(rows, text, values)
 
 
+def of_host_rates(view: View) -> Iterator[Evidence]:
+    """Rates of vmstat and sar that no host has: each alone is left out, its row is kept."""
+    for family, rows in view.wrapped.items():
+        names = [
+            name for name in rows.names if name.endswith("_per_s") and is_wrapped(rows.floats(name)).any()
+        ]
+        count = len(view.tables[family])
+        for name in names:
+            spoilt, column = rows[is_wrapped(rows.floats(name))], find(family, name)
+            values: Values = {"count": len(spoilt), "all": count, "most": float(spoilt.floats(name).max())}
+            values |= {"what": column.meaning, "unit": column.unit} if column else {"what": name, "unit": ""}
+            text = "{what}: {most} {unit} " + in_samples(count, "count", "all")
+            yield cite(spoilt, text + " is beyond any host: left out", values, worst=name)
+
+
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     """CPU samples whose shares of time do not add up, or whose steal cannot be."""
     parts = [rows for rows in (view.samples("cpu"), view.odd_cpu) if rows is not None and len(rows)]
@@ -461,7 +482,12 @@ RULE = Rule(
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
     to_clear=ToClear(requests=20, columns=("util_pct",)),
     needs=Needs(
-        one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
+        one_of=(
+            {"disk": ("util_pct",)},
+            {"disk": ("ios_per_s|reads_per_s",)},
+            {"cpu": ("idle_pct",)},
+            {"paging": ("pgpgin_kb_per_s",)},
+        ),
         or_unsound=True,
     ),
     thresholds={

@@ -41,6 +41,7 @@ _TELLING = 100.0
 _AGREE = 1.02
 _LARGE_KB = 64.0  # a rounded rate of such requests leaves 64 last places of their kB open
 _FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
+_MANY_TIMES = 20.0  # no interval changes so within a run
 SHORTER, _LONGER = 0.9, 1.25
 """Times its interval that a sample of the same length may last, by a little jitter."""
 _BY_LUCK, _NEAR = 0.05, 0.1
@@ -187,6 +188,8 @@ def lengths_of(
     between = np.diff(ends, prepend=np.nan)
     if is_timed and stated is not None:
         between = np.where(_are_cut(groups, report, between, stated), stated, between)
+    elif is_timed:
+        between = _without_gaps(between)
     if stretches is None or stretches.phase[0] == stretches.phase[-1]:
         lengths = (
             _lengths_by_clock(between, stated) if is_timed else np.full(len(ends), _length(stated, groups))
@@ -205,6 +208,20 @@ def lengths_of(
     if stated is not None:
         return _with_lost_ticks(lengths, groups, report, stated)
     return lengths if is_timed else _with_own_first(lengths, groups)
+
+
+def _without_gaps(between: Floats) -> Floats:
+    """The time between reports, unknown where it is that between two excerpts of an output.
+
+    It is long, of a length that nobody asks for, and alone or many times the shortest.
+    """
+    known = between[between > 0]
+    least = 0.0 if len(known) < 2 else _MANY_TIMES * float(known.min())
+    is_gap = between > max(_TEN_MINUTES, least)
+    # clocks are of whole seconds
+    odd = [all(_is_odd(step + off) for off in (-1, 0, 1)) for step in between[is_gap].tolist()]
+    is_gap[is_gap] = odd
+    return np.where(is_gap, np.nan, between)
 
 
 def _are_cut(groups: Sequence[RowGroup], report: Ints, between: Floats, stated: float) -> Bools:
@@ -287,7 +304,7 @@ def _lengths_by_clock(between: Floats, stated: float | None) -> Floats:
         lengths = np.where(is_usual, stated, np.where(between > 0, between, np.nan))
         lengths[0] = stated
         return np.asarray(lengths)
-    lengths = _clock.interval_lengths(np.cumsum(np.append(0.0, between[1:])), None)
+    lengths = _clock.interval_lengths(np.nancumsum(np.append(0.0, between[1:])), None)
     known = lengths[~np.isnan(lengths)]
     lengths[0] = np.median(known) if len(known) else np.nan
     return lengths

@@ -34,6 +34,7 @@ from statistics import fmean
 from typing import Any
 
 from iodiag.analysis.array.equal_rates import ALIKE_RATE
+from iodiag.analysis.host.process_of_device import busiest_writer, is_flusher
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
@@ -114,6 +115,7 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             *_of_carrier(carrier),
             *_of_host(view, judgement, limits),
             *_outside(judgement, limits),
+            *_who_writes(view),
         ),
         **_EITHER if judgement.may_discard else _of_commits(view, judgement),
         cannot_know=(
@@ -121,6 +123,19 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             "who waits for the flushes, and for how long: only the application's side shows that",
         ),
     )
+
+
+def _who_writes(view: View) -> Iterator[Evidence]:
+    """The process that writes most, and the tasks that a list shows to wait (state D)."""
+    if (writer := busiest_writer(view)) is not None:
+        yield cite_fact(writer, "of the processes listed {process} writes most: {write_kb_per_s:.0f} kB/s")
+    listed = (fact for fact in view.facts_of("top-processes", "ps") if fact.word("state") == "D")
+    for fact in [fact for fact in listed if not is_flusher(fact.word("process"))][:_TASKS]:
+        yield cite_fact(fact, weighs="context")
+
+
+_TASKS = 3
+"""Waiting tasks that are named."""
 
 
 def _of_commits(view: View, judgement: Judgement) -> dict[str, Any]:
