@@ -357,7 +357,8 @@ def may_be_since_boot(
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
-    kb = np.concatenate([rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups])
+    of_first = (rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups)
+    kb = np.concatenate([np.empty(0), *of_first])
     # of one report below a command that prints many sectors tell as well: it may be of another run of it
     if stated and is_alone(groups) and not np.isnan(_clock.grid_interval(first, by_chance=_OF_ANY, kb=kb)):
         return False
