@@ -116,12 +116,20 @@ def test_padding_behind_compressed_data_is_passed_over():
     assert unpacked(stream_of(gzip.compress(b"abc") + bytes(2000))).read_all(9) == b"abc"
 
 
-def test_layers_of_compression_are_bounded():
+def test_what_is_compressed_more_often_than_the_limit_is_said():
     data = b"abc"
-    for _ in range(InputLimits().layers):
+    for _ in range(InputLimits().layers + 1):
         data = gzip.compress(data)
-    assert unpacked(stream_of(data)).read_all(9) == b"abc"
-    assert unpacked(stream_of(gzip.compress(data))).read_all(2) == b"\x1f\x8b\x08"
+    stream = unpacked(stream_of(data))
+    assert stream.read_all(9) == b""
+    assert "more than 3 times" in stream.damage.reason
+    assert unpacked(stream_of(gzip.decompress(data))).read_all(9) == b"abc"
+
+
+def test_other_data_behind_what_is_compressed_is_said():
+    stream = unpacked(stream_of(gzip.compress(b"abc") + b"junk"))
+    assert stream.read_all(9) == b"abc"
+    assert stream.damage.is_cut
 
 
 @pytest.mark.parametrize("name", COMPRESS)

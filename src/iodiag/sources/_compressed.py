@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from iodiag.sources._stream import PIECE_BYTES, ByteStream, DamageError
-from iodiag.sources.limits import limits
+from iodiag.sources.limits import limits, raising
 
 _ZSTD_STEP = 1 << 10  # a block of zstd is at least 3 bytes and makes up to 128 KiB: 43 MiB at most a step
 
@@ -114,7 +114,14 @@ def unpacked(stream: ByteStream) -> ByteStream:
         if kind is None:
             return stream
         stream = ByteStream(_contents(stream, kind))
-    return stream
+    start = stream.peek(_LONGEST_START)
+    return ByteStream(_too_deep()) if any(kind.start.match(start) for kind in _KINDS) else stream
+
+
+def _too_deep() -> Iterator[bytes]:
+    """In place of what is compressed more often than the limits allow."""
+    raise DamageError(f"is compressed more than {limits().layers} times; unpack it ({raising('layers')})")
+    yield b""
 
 
 def _contents(stream: ByteStream, kind: _Kind) -> Iterator[bytes]:
@@ -125,6 +132,8 @@ def _contents(stream: ByteStream, kind: _Kind) -> Iterator[bytes]:
         stream.unread(unpacker.unused_data)
         while (padding := stream.peek(512)) and not padding.strip(b"\0"):
             stream.read(len(padding))
+    if stream.peek(1):
+        raise DamageError("has data that is not compressed behind what is", is_cut=True)
     if stream.damage:
         raise stream.damage
 

@@ -200,3 +200,9 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 def test_uname_names_the_host_of_what_stands_below_it(text, hosts):
     table = iodiag.read(io.BytesIO(text.encode()), name="c.txt").tables["cpu"]
     assert list(dict.fromkeys(table["host"].astype(str))) == hosts
+
+
+def test_the_blanks_of_a_banner_may_be_tabs_alone():
+    text = "Linux 5.14.0 (db1) 11/20/26 _x86_64_ (2 CPU)"
+    assert banner(text.replace(" ", "\t")) == banner(text)
+    assert banner(text).host == "db1"

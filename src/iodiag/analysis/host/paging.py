@@ -177,12 +177,9 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
     beside = _cached_meanwhile(view, paging[is_still], values)
     if is_still.all():
         much = "almost nothing" if total or _do_processes_move(view) else "nothing at all"
-        text = f"{much} is read or written{beside}"
-        if waited is not None and _stands_still(held).any():
-            values["stalled"] = int(held.sum())
-            text += ", while a task waits in {stalled} of {shown} samples: I/O stalled"
-            text += ", or a lock or NFS holds it"
-        return text, values
+        is_held = waited is not None and bool(_stands_still(held).any())
+        values |= {"stalled": int(held.sum())} if is_held else {}
+        return f"{much} is read or written{beside}{_STALLED * is_held}", values
     # a standstill is told beside the means, not in them
     least = STILL_KB if stands.any() and ways[verb].max() >= STILL_KB else -np.inf
     on_main, on_other = (~stands & (ways[way] >= least) for way in (verb, other))
@@ -209,6 +206,9 @@ def moved(view: View, paging: Table, waited: Mask | None = None) -> tuple[str, V
         text += ", at a flat rate" + " of {flat:kb} in all samples but {below}" * (not on_it.all())
     values |= {"moving": len(main)}
     return text + _at_rest(is_still, stands, held, beside, values), values
+
+
+_STALLED = ", while a task waits in {stalled} of {shown} samples: I/O stalled, or a lock or NFS holds it"
 
 
 def _do_processes_move(view: View) -> bool:

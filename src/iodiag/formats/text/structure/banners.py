@@ -63,7 +63,7 @@ def _banner_grammar() -> pp.ParserElement:
     return sysname + kernel + host + date + space + arch + cpus
 
 
-_LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
+_LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}}\s+\S{{1,80}}\s.{{0,200}}?{_DATE}")
 _UNDATED_BANNER = re.compile(
     r"\s*Linux\s+(?P<kernel>\d\.\d\S{0,80})(?:\s+\((?P<host>[^()]{0,200})\))?(?:\s+_\w{1,20}_)?"
     r"(?:\s+\((?P<cpus>\d{1,6}) CPU\))?\s*"
