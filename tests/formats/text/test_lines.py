@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iodiag.errors import UnknownFormat
 from iodiag.formats.text.clean.lines import Piece, Text, clean, undress, without_nuls
 from iodiag.model.byte_positions import STRETCH_BYTES
 from text_reading import Reading, reading
@@ -221,6 +222,36 @@ def test_the_stamps_of_a_log_collector_are_the_times_of_reports():
     begin = pd.Timestamp("2026-11-20 12:00:00.5+00:00")
     assert read.disk["time"].tolist() == [begin] * 2 + [begin + pd.Timedelta(seconds=5)] * 2
     assert read.disk["interval_s"].tolist()[2:] == [5, 5]
+
+
+def of_hosts(text: str, mark: str) -> list[list[str]]:
+    """The lines of two hosts with the host in front, as pdsh prints them."""
+    return [
+        [f"{host}{mark}{line}" for line in text.replace("(db1)", f"({host})").split("\n")]
+        for host in ("db1", "db2")
+    ]
+
+
+@pytest.mark.parametrize("mark", [": ", " | "])
+@pytest.mark.parametrize("text", [X3, VMSTAT], ids=["iostat", "vmstat"])
+def test_lines_of_hosts_among_each_other_are_refused(text: str, mark: str):
+    first, second = of_hosts(text, mark)
+    by_line = [line for pair in zip(first, second, strict=True) for line in pair]
+    with pytest.raises(
+        UnknownFormat, match=r"several hosts stand among each other \(db1, db2\); .*grep '\^db1'"
+    ):
+        reading("\n".join(by_line))
+
+
+def test_reports_of_hosts_among_each_other_are_refused_and_whole_runs_are_not():
+    first, second = of_hosts(X3 + X3[X3.index("avg-cpu") :], ": ")
+    assert reading("\n".join([*first, *second, *first, *second])).disk["host"].unique().tolist() == [
+        "db1",
+        "db2",
+    ]
+    by_report = [*first[:8], *second[:8], *first[8:13], *second[8:13], *first[13:]]
+    with pytest.raises(UnknownFormat, match="several hosts"):
+        reading("\n".join(by_report))
 
 
 def test_a_weak_prefix_is_taken_off_only_below_its_header():

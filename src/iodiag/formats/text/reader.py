@@ -10,9 +10,10 @@ from iodiag.errors import UnknownFormat
 from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
 from iodiag.formats.text.clean.flattened_capture import unflattened
-from iodiag.formats.text.clean.lines import clean
+from iodiag.formats.text.clean.lines import Rewrite, clean
 from iodiag.formats.text.clean.logged_lines import unwrapped
 from iodiag.formats.text.clean.margins import (
+    MixedHosts,
     Unzoned,
     unbordered,
     unbroken,
@@ -47,15 +48,18 @@ _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is
 def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     """Everything that a text holds. `columns` is the header of rows that came without one.
 
-    Raises UnknownFormat where all that it holds is the output of another system's tools.
+    Raises UnknownFormat where all that it holds is the output of another system's tools, or lines of several
+    hosts among each other.
     """
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
     unzoned = Unzoned()
-    text = clean(
-        source.data,
-        [*_REWRITES, unzoned, unbroken, headed, unstamped, unglued, rejoined, *own],
-        source.line_feeds,
-    )
+    rewrites: list[Rewrite] = [*_REWRITES, unzoned, unbroken, headed, unstamped, unglued, rejoined, *own]
+    try:
+        text = clean(source.data, rewrites, source.line_feeds)
+    except MixedHosts as mixed:
+        what = f"lines of several hosts stand among each other ({', '.join(mixed.labels)[:200]})"
+        how = f"give those of each by themselves: grep '^{mixed.labels[0]}' FILE"
+        raise UnknownFormat(f"{source.name}: {what}; {how}") from None
     found = walk(text, source.name)
     blocks_from_loose_rows(found, columns)
     if found.foreign and not (found.blocks or found.contexts):

@@ -80,6 +80,8 @@ def unprefixed(pieces: Sequence[Piece]) -> Sequence[Piece]:
         prefix = _prefix_of(pieces[n].text[:cut])
         if any(prefix.pattern.match(pieces[k].text) for k in _below(n, len(pieces)) if k not in cuts):
             shared[n] = prefix
+    if mixed := _mixed_hosts(pieces, [pieces[n].text[: cuts[n]] for n in shared]):
+        raise MixedHosts(mixed)
     strong = list(dict.fromkeys(prefix for prefix in shared.values() if prefix.is_strong))[:_MOST_PREFIXES]
     result: list[Piece] = []
     weak: list[_Prefix] = []
@@ -97,6 +99,41 @@ def unprefixed(pieces: Sequence[Piece]) -> Sequence[Piece]:
             weak = []
         result.append(piece)
     return result
+
+
+class MixedHosts(Exception):
+    """Lines of several hosts stand among each other, so that rows stand below another host's header."""
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        super().__init__(labels)
+        self.labels = labels
+
+
+def _mixed_hosts(pieces: Sequence[Piece], prefixes: Sequence[str]) -> tuple[str, ...]:
+    """The words in front of the lines of several hosts, as pdsh sets them, if those lines are mixed.
+
+    They are where rows follow a line of another host, or a host's output goes on without a banner, again.
+    """
+    labels = dict.fromkeys(match[1] for text in prefixes if (match := _LABEL.fullmatch(text)))
+    if len(labels) < 2:
+        return ()
+    last, seen, strays = "", set[str](), 0
+    for piece in pieces:
+        match = _LABEL.match(piece.text)
+        rest = piece.text[match.end() :] if match else ""
+        if match is None or match[1] not in labels or not rest.strip():
+            continue
+        words = rest.split()
+        is_row = len(words) > 3 and sum(map(is_number, words)) >= len(words) / 2
+        goes_on = is_row or (match[1] in seen and not _BANNER.match(rest))
+        strays += goes_on and last not in ("", match[1])
+        last = match[1]
+        seen.add(last)
+    return tuple(labels) if strays >= _FEWEST_STRAYS else ()
+
+
+_LABEL = re.compile(r"\s*([A-Za-z][\w.-]{0,63})\s{0,2}[:|](?:\s+|$)")
+_FEWEST_STRAYS = 2
 
 
 def _below(index: int, count: int) -> range:
