@@ -58,6 +58,14 @@ def test_a_loop_that_is_visible_tells_of_each_of_its_runs(prompt: str, runs: int
     assert [row[2] for row in without] == [True, False] * runs
 
 
+def test_a_clock_that_goes_back_with_the_end_of_summer_time_is_not_of_twelve_hours():
+    marks = ("Sun Oct 25 02:59:58 CEST 2020", "Sun Oct 25 02:00:00 CET 2020")
+    text = "$ while true; do date; iostat -x 1 2; done\n"
+    text += "".join(loop(Host(seed=3), runs=1, mark=mark) for mark in marks)
+    times = reading(text).disk["time"].dt.strftime("%H:%M:%S").unique().tolist()
+    assert times == ["00:59:58", "00:59:59", "01:00:00", "01:00:01"]
+
+
 def test_runs_that_somebody_typed_on_two_hosts_begin_since_boot():
     runs = [loop(Host(seed=seed), runs=1, count=3, has_banner=False, mark="") for seed in (1, 2)]
     text = "".join(f"[root@db{n} ~]# iostat -x 1 3\n{run}\n" for n, run in enumerate(runs))

@@ -113,7 +113,9 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     seconds = seconds + shown.later
     told = np.flatnonzero(np.isnan(epoch) & (shown.at >= 0))
     for run in runs(segment[told]):
-        if not any(shown.clocks[at].has_am_pm for at in np.unique(shown.at[told[run]])):
+        # what prints a zone prints the half of a day of twelve hours as well
+        is_whole = any(shown.clocks[at].has_am_pm for at in np.unique(shown.at[told[run]]))
+        if not (is_whole or np.isfinite(offset[told[run]]).any()):
             seconds[told[run]] = _clock.with_am_pm(day[told[run]], seconds[told[run]])
     local = np.where(np.isnan(epoch), day + seconds, epoch)
     is_dated = ~np.isnan(local)
