@@ -122,3 +122,19 @@ def test_other_reports_of_vmstat_are_not_misread(option):
 def test_the_marks_of_added_lines_are_no_part_of_names() -> None:
     text = "".join(f"+{line}\n" for line in PAIR.splitlines())
     assert read(text).tables["disk_counters"]["device"].tolist() == ["sda", "sdb", "sda", "sdb"]
+
+
+def test_a_row_whose_time_is_not_that_of_its_report_is_said():
+    """The end of one report and the beginning of the next, twice."""
+    head = DECORATION + HEADER.replace("sec\n", "sec                 UTC\n")
+    first, second = (
+        [f"{row} 2026-11-20 15:26:{time}\n" for row in rows.splitlines()]
+        for rows, time in ((FIRST, 26), (SECOND, 28))
+    )
+    pasted = [head, *first, head, second[0], first[1], head, *second]
+
+    def said(lines):
+        return [note.line for note in read("".join(lines)).notes if "not that of its report" in note.reason]
+
+    assert said(pasted) == [8]
+    assert said([head, *first, head, *second]) == []

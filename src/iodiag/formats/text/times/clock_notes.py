@@ -16,6 +16,9 @@ from iodiag.model.capture import ParseNote
 
 _MOST_UNTIMED = 20
 
+_ONE_S = 1.0
+"""How far the times of one report's rows may be apart: they are printed one after the other."""
+
 _MAY_AVERAGE = "the first report may be the average since boot: neither its numbers nor a banner tell"
 
 
@@ -26,6 +29,11 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         if rows.layout.clock == "tail" and not is_untimed.all():
             for line in rows.lines[is_untimed][:_MOST_UNTIMED].tolist():
                 yield _note(found, line, "the time behind this row is missing or damaged: the row has none")
+            is_other = np.abs(rows.epoch - timing.local) > _ONE_S
+            for line in rows.lines[is_other][:_MOST_UNTIMED].tolist():
+                yield _note(
+                    found, line, "the time behind this row is not that of its report; lines may be lost"
+                )
         if rows.layout.clock == "line":
             yield from _without_own_clock(found, rows)
             yield from _with_lost_ticks(found, rows, timing)
