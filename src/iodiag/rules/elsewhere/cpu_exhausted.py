@@ -2,16 +2,17 @@
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample is
 enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
-mean, it has to be so in half of the samples, of the text or of a run of several in it, or in three on end.
-With time left, half of it spent in the kernel in most samples is a note if more tasks want to run than there
-are CPUs, or, of three samples, than one CPU serves; so is a stretch of three samples of fewer, with more
-than eight tasks where CPUs are not counted, or in which programs do a fifth of that at most and nobody waits
-for I/O; a third of the CPUs' time is enough there if next to nothing is moved. One CPU that spends 90 % of
-its time in interrupts, in half of the samples, is told, however idle the others, and is a note if it is 95 %
-busy with anything; so are soft interrupts that take 30 % of all CPUs in half of the samples while nothing
-waits for I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU, as many tasks
-that want to run in three samples, and none in five and more that is blocked on I/O. It is critical where a
-task waits a second and longer for its turn, by those that want to run and the switches between them.
+mean, it has to be so in half of the samples, of the text or of a run of several in it, or in a quarter,
+three at least, on end. With time left, half of it spent in the kernel in most samples is a note if more
+tasks want to run than there are CPUs, or, of three samples, than one CPU serves; so is a stretch of three
+samples of fewer, with more than eight tasks where CPUs are not counted, or in which programs do a fifth of
+that at most and nobody waits for I/O; a third of the CPUs' time is enough there if next to nothing is moved.
+One CPU that spends 90 % of its time in interrupts, in half of the samples, is told, however idle the others,
+and is a note if it is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of
+the samples while nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more
+for each CPU, as many tasks that want to run in three samples, and none in five and more that is blocked on
+I/O. It is critical where a task waits a second and longer for its turn, by those that want to run and the
+switches between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -97,7 +98,8 @@ def _without_time(view: View, cpu: Table, is_out: Mask, limits: Limits) -> Findi
     in_run = _in_run_without_time(cpu, is_out, limits)
     if others_wait and 2 * np.count_nonzero(is_out & in_run) < np.count_nonzero(in_run):
         stretch = longest(cpu, is_out, gap=0)
-        if stretch is not None and len(stretch) >= limits.samples:
+        least = max(limits.samples, limits.share / 100 * len(cpu))
+        if stretch is not None and len(stretch) >= least:
             return _finding(view, cpu, stretch, limits, others_wait=True)
         few = f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples"
         return RULE.undetermined(f"{few}; in the others tasks wait for I/O")
