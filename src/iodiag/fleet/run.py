@@ -109,16 +109,16 @@ class _Work:
 
     def finish(self) -> Outcome:
         """Do what is to be done, join and publish it; what proves to be damaged meanwhile is done again."""
-        spoiled = self._look()
+        spoiled, rewritten = self._look(), []
         while True:
             kept = self._settled(spoiled)
             unread = self._hidden((*self.planned.rows, *self.rows))
             spoiled = store.join(self.place, kept, unread)
             pages: list[str] = []
-            rewritten: list[str] = []
             if not spoiled:
                 work = (self.place, kept, self.executor, self.progress, self.inventory)
-                headline, pages, rewritten, spoiled = publish(*work, self.verify, self.rule_pages)
+                headline, pages, anew, spoiled = publish(*work, self.verify, self.rule_pages)
+                rewritten += anew
             if not spoiled:
                 break
         stored = [row for record in kept for row in record.inputs]

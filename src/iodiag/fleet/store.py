@@ -218,7 +218,7 @@ def _unsealed(data: bytes) -> bytes | None:
 def records(
     place: OutputStore, files: Mapping[str, int], wanted: Iterable[str] | None = None
 ) -> Iterator[Record | tuple[str, str]]:
-    """The host-days that are done among the files of a data set; of others the record's path and its fault's.
+    """The host-days that are done among the files of a data set, or a record's path and its damaged file.
 
     Done is what has all its files, at their sizes: a record is written last. With `wanted` only those records
     are looked at.

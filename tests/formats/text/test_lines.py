@@ -238,7 +238,7 @@ def test_lines_of_hosts_among_each_other_are_refused(text: str, mark: str):
     first, second = of_hosts(text, mark)
     by_line = [line for pair in zip(first, second, strict=True) for line in pair]
     with pytest.raises(
-        UnknownFormat, match=r"several hosts stand among each other \(db1, db2\); .*grep '\^db1'"
+        UnknownFormat, match=r"several hosts stand among each other \(db1, db2\); .*grep -w '\^db1'"
     ):
         reading("\n".join(by_line))
 

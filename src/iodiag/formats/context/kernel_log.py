@@ -177,9 +177,7 @@ class _Boot:
         found = kind_of(begin, text)
         if found and found[0] == ACTIVE_PATHS:
             return self._paths_of(**found[1], stamp=stamp)
-        if math.isnan(boot_s):
-            boot_s = _seconds(stamp) - _seconds(self.stamp)
-        return found if found and not self._looks_around(at, found[0], text, boot_s) else None
+        return found if found and not self._looks_around(at, found[0], text, boot_s, stamp) else None
 
     def _paths_of(self, dev: str, paths: str, stamp: str) -> tuple[str, dict[str, str]] | None:
         """What a count of the active paths of a map says beside the one before; alone only that none is.
@@ -214,10 +212,15 @@ class _Boot:
         if not abs((epoch - boot_s) - (last[1] - last[0])) < _SAME_CLOCK_S:
             self.clocks.append((boot_s, epoch))
 
-    def _looks_around(self, at: int, kind: str, text: str, since: float) -> bool:
-        """Whether a line, `since` seconds after the first, is of when the kernel looks for what is there."""
+    def _looks_around(self, at: int, kind: str, text: str, boot_s: float, stamp: str) -> bool:
+        """Whether a line is of the time when the kernel looks for what is there."""
         if not (is_power_on := _POWER_ON in text) and kind not in _OF_BOOT:
             return False
+        since = boot_s
+        if math.isnan(boot_s) and self.stamp:
+            since = _seconds(stamp) - _seconds(self.stamp)
+            if since >= _SETTLES_S:  # the boot is over: no later stamp needs to be read
+                self.began, self.stamp = -_LINES_OF_BOOT, ""
         if math.isnan(since):
             return at - self.began < _LINES_OF_BOOT
         return 0 <= since < (_SETTLES_S if is_power_on else _BOOTING_S)
@@ -381,14 +384,10 @@ def _time(text: str) -> _Time:
     return _Time(seconds, not math.isnan(offset), offset)
 
 
-@lru_cache(maxsize=4096)
 def _seconds(stamp: str) -> float:
     """The time that a stamp states, to tell two of one log apart: a classic one is of a leap year; or NaN."""
-    try:
-        classic = datetime.strptime(f"2000 {stamp[:15]}", "%Y %b %d %H:%M:%S")
-    except ValueError:
-        return _time(stamp).seconds
-    return (classic - datetime(2000, 1, 1)).total_seconds()
+    seconds = _time(stamp).seconds
+    return _time(f"{stamp[:15]} 2000").seconds if math.isnan(seconds) else seconds
 
 
 def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], source: str) -> Iterator[Fact]:

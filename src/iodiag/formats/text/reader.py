@@ -58,7 +58,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         text = clean(source.data, rewrites, source.line_feeds)
     except MixedHosts as mixed:
         what = f"lines of several hosts stand among each other ({', '.join(mixed.labels)[:200]})"
-        how = f"give those of each by themselves: grep '^{mixed.labels[0]}' FILE"
+        how = f"give those of each by themselves: grep -w '^{mixed.labels[0]}' FILE"
         raise UnknownFormat(f"{source.name}: {what}; {how}") from None
     found = walk(text, source.name)
     blocks_from_loose_rows(found, columns)
