@@ -252,6 +252,32 @@ def test_inspect_and_convert_hide_names(tmp_path):
     assert {*pd.read_parquet(out)["device"]} == {"volume-1", "disk-1"}
 
 
+UNKNOWN_SECTION = """Linux 5.4.0 (acme-db1) \t01/20/24 \t_x86_64_\t(4 CPU)
+
+12:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle
+12:10:01        all      1.00      0.00      1.00      0.00      0.00     98.00
+
+12:00:01      PAYROLL   ledger/s   salaries
+12:10:01      smith         1.50          7
+"""
+
+
+def test_the_words_of_a_header_that_no_tool_prints_are_hidden(tmp_path):
+    given = tmp_path / "t.txt"
+    given.write_text(UNKNOWN_SECTION)
+    names = {"acme", "payroll", "ledger", "salaries", "smith"}
+    assert "unknown_payroll" in run("inspect", given).output  # else nothing is hidden
+    for command in ("inspect",), ("inspect", "--json"), ("convert", "--table", "unknown_1"):
+        done = run(*command, given, "--anonymize")
+        assert done.exit_code == 0, done.output
+        assert "unknown_1" in " ".join((done.output, *command))
+        assert shown_in(done.output, names) == []
+    assert "column_1,column_2,column_3\n" in done.output
+    refused = run("convert", given, "--anonymize")
+    assert refused.exit_code == 2
+    assert shown_in(refused.output, names) == []
+
+
 def test_errors_and_notes_hide_the_names_of_inputs(tmp_path):
     folder = tmp_path / "acme"
     folder.mkdir()

@@ -16,6 +16,7 @@ from iodiag.anonymize.collect_names import (
     is_telling,
     kind_of_value,
     names_of_capture,
+    with_numbered_headers,
     words_of,
 )
 from iodiag.model.capture import Capture, Fact, Source, filled
@@ -80,7 +81,7 @@ def _source(source: Source, name: str) -> Source:
 
 def renamed_tables(tables: Tables, device: Callable[[str], str], names: Pseudonyms) -> Tables:
     """Tables with pseudonyms for all their words that may be names; `device` says what devices are called."""
-    return Tables({family: _table(table, device, names) for family, table in tables.each()})
+    return Tables({family: _table(table, device, names) for family, table in with_numbered_headers(tables)})
 
 
 def _table(table: Table, device: Callable[[str], str], names: Pseudonyms) -> Table:

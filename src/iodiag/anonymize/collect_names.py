@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from iodiag.model.columns import KEY_COLUMNS
+from iodiag.model.columns import FAMILIES, FIRST_REPORT_KEYS, KEY_COLUMNS, KEYS, PHASE_KEYS
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.topology import device_names
+from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture, Section
     from iodiag.model.report import KernelEvent, MeasuredLatency, PhaseSummary, Report, StateSummary
-    from iodiag.table.table import Table
+    from iodiag.table.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,9 @@ def names_of_capture(capture: Capture) -> Iterator[Name]:
             yield of_device(device.name, device.aliases)
             yield from (of_device(member, ()) for member in device.members)
             yield from (Name("volume", (place,)) for place in device.mountpoints if is_telling(place))
-    for _, table in (*capture.tables.each(), *capture.averages.each()):
-        yield from _of_table(table)
+    for tables in (capture.tables, capture.averages):
+        for _, table in with_numbered_headers(tables):
+            yield from _of_table(table)
     for fact in capture.evidence:
         yield from _of_values(fact.kind, fact.values)
 
@@ -321,6 +323,21 @@ def _mapper_parts(name: str) -> tuple[str, str]:
     """Group and volume of a device-mapper name, in which a doubled hyphen belongs to one of them."""
     found = re.fullmatch(r"((?:[^-]|--)+)-((?:[^-]|--)+)", name)
     return (found[1].replace("--", "-"), found[2].replace("--", "-")) if found else ("", "")
+
+
+def with_numbered_headers(tables: Tables) -> Iterator[tuple[str, Table]]:
+    """Families and their tables; one whose columns are called by words of the input, has numbers instead."""
+    unknown = 0
+    for family, table in tables.each():
+        if family in FAMILIES:
+            yield family, table
+            continue
+        unknown += 1
+        plain = KEYS | FIRST_REPORT_KEYS | PHASE_KEYS
+        own = (name for name in table.names if name not in plain)
+        columns = {name: table[name] for name in table.names if name in plain}
+        columns |= {f"column_{number}": table[name] for number, name in enumerate(own, 1)}
+        yield f"unknown_{unknown}", Table.of_columns(columns, len(table))
 
 
 def _of_table(table: Table) -> Iterator[Name]:

@@ -22,6 +22,9 @@ def chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[s
     return {name: known[name] for name in known if name in names and name not in skipped}
 
 
+_LARGEST_THRESHOLD = 1e12
+"""Far above any measured: arithmetic with it stays finite."""
+
 NOT_CHOSEN = "not among the rules chosen to run"
 
 
@@ -34,7 +37,7 @@ def not_chosen(chosen: Iterable[str]) -> list[Outcome]:
 
 
 def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """`rule.threshold` → value, checked, grouped by rule."""
+    """`rule.threshold` → value, grouped by rule. Raises ConfigError for one that is none or cannot be."""
     known = all_rules()
     changed: dict[str, dict[str, float]] = {}
     for name, value in limits.items():
@@ -45,6 +48,8 @@ def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
             near = get_close_matches(name, names, 1)
             hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules RULE` lists them"
             raise ConfigError(f"no threshold is called {name!r}{hint}")
+        if not 0 <= value <= _LARGEST_THRESHOLD:
+            raise ConfigError(f"threshold {name}: {value:g} is not between 0 and {_LARGEST_THRESHOLD:g}")
         changed.setdefault(rule, {})[threshold] = float(value)
     return changed
 
