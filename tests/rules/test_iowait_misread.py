@@ -87,6 +87,15 @@ def test_what_all_devices_hold_is_the_most_that_can_wait_for_them(report_of, cpu
     assert ("hardly time of the devices shown" in finding.summary) == bool(share)
     assert share in finding.summary
     assert bool(finding.devices) != bool(share)
+    assert finding.severity == ("warning" if share else "notice")
+
+
+def test_what_waits_for_no_device_shown_is_harm_where_the_host_mostly_waits(report_of):
+    mostly, partly = (
+        only(report_of(iostat([{"sda": READER}] * 20, cpu(iowait, 99.0 - iowait), cpus=8), rules=[RULE]))
+        for iowait in (60.0, 40.0)
+    )
+    assert (mostly.severity, partly.severity) == ("warning", "notice")
 
 
 FEW = {"r/s": 210.0, "rkB/s": 1680.0, "r_await": 9.0, "aqu-sz": 1.9, "%util": 97.0}
@@ -122,7 +131,7 @@ def test_a_few_readers_of_a_parallel_device_make_no_queue(report_of, row, kind, 
 )
 def test_iowait_without_any_io(report_of, text):
     finding = only(report_of(text, rules=[RULE]))
-    assert finding.confidence == "medium"
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
     assert "or for a request that does not complete" in finding.summary
 
 

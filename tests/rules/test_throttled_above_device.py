@@ -38,6 +38,16 @@ def test_the_control_group_s_limit_makes_it_certain(run):
     assert not run(iostat([{"sda": STEADY}] * 20), FLASH, other).findings
 
 
+def test_iowait_that_the_device_does_not_explain_is_a_witness(run):
+    waiting, patient = (
+        iostat([{"sda": STEADY}] * 20, {"%iowait": share, "%idle": 100 - share}) for share in (80.0, 30.0)
+    )
+    (finding,) = run(waiting, FLASH).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert any("CPUs waited for I/O 80 % of their time" in item.text for item in finding.evidence)
+    assert status(run(patient, FLASH)) == {"undetermined"}
+
+
 def test_without_a_witness_from_above_it_stays_open(run):
     assert status(run(iostat([{"sda": STEADY}] * 20), FLASH)) == {"undetermined"}
     patient = vmstat([{"b": 0, "bi": 1600}] * 20)

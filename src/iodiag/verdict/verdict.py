@@ -177,7 +177,8 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
         ), f"{say(text, values)}. The cause is not determined. {asks}"
     if unseen := [view for view in present if _waits_for_nothing_shown(view)]:
         asks = more_to_capture(unseen)
-        return Verdict("open", asks=asks), f"Not determined: {why_unknown(unseen)}. {asks}"
+        text = f"Not determined: {why_unknown(unseen)}. {asks}"
+        return Verdict("open", severity="warning", asks=asks), text
     if dearer := _of_small_requests(present):
         return dearer
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)

@@ -1,8 +1,8 @@
 """Something above the block device holds the requests back.
 
-What it detects: a device that moves an exactly steady rate with hardly a request in flight and calm
-latency, while tasks wait: several are blocked, pressure is high, a control group has just that limit, or
-an application measured far longer waits than the device. Three samples show any such rate, one or two a
+What it detects: a device that moves an exactly steady rate with hardly a request in flight and calm latency,
+while tasks wait: several are blocked, pressure or iowait is high, a control group has just that limit, or an
+application measured far longer waits than the device. Three samples show any such rate, one or two a
 published or round number, where that is what the device does most of the time.
 
 Why it matters: the device is fine; a quota (a container's io.max, a control group, a service's limit) is
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, relatives, topmost
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.who_waits import blocked, is_any_busy, pressure
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
@@ -166,6 +167,11 @@ def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
     if some is not None and some[1] >= max(limits.pressure, 200 * level.util):
         text = "some task waited for I/O {some:.0f} % of the time, the device was busy {util:.0f} %"
         yield cite(some[0], text, {"some": some[1], "util": 100 * level.util})
+    # where CPUs wait for a share of their time, some task does for at least as long
+    cpu = cpu_shares(view.cpu_at(level.rows)) if some is None else None
+    if cpu is not None and cpu.iowait >= max(limits.pressure, 200 * level.util):
+        text = "CPUs waited for I/O {iowait:.0f} % of their time, the device was busy {util:.0f} %"
+        yield cite(cpu.rows, text, {"iowait": cpu.iowait, "util": 100 * level.util}, worst="iowait_pct")
 
 
 def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits) -> Iterator[Evidence]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.host.cpu import HELD_PCT, CpuShares, cpu_shares
 from iodiag.analysis.host.who_waits import blocked, by_device, rows_at
 from iodiag.analysis.load.saturation.classify import classify
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS
@@ -218,7 +218,13 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
         return "iowait is high beside real traffic; iostat -x would tell whether requests queue"
     evidence = cite(paging, "bytes read and written: {moved:.0f} kB/s in the median sample", {"moved": moved})
-    return Side(_NO_IO, shares, confidence(3, at_most=at_most), (evidence,))
+    return _of_others(_NO_IO, shares, confidence(3, at_most=at_most), evidence)
+
+
+def _of_others(summary: str, shares: CpuShares, sure: Confidence, told: Evidence, title: str = "") -> Side:
+    """Tasks wait for nothing that is shown: a host that mostly does is in trouble."""
+    severity: Severity = "warning" if shares.iowait >= HELD_PCT else "notice"
+    return Side(summary, shares, sure, (told,), severity=severity, title=title)
 
 
 def _beside_disks(
@@ -251,11 +257,11 @@ def _beside_disks(
         )
         told = cite(disk, text, in_flight, worst="depth")
         summary = say(_OTHERS, in_flight | {"iowait": shares.iowait})
-        return Side(summary, shares, confidence(3, at_most=at_most), (told,), title=_ELSEWHERE)
+        return _of_others(summary, shares, confidence(3, at_most=at_most), told, _ELSEWHERE)
     if depth < 0.1 and not util >= 0.05:
         text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
-        return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,), title=_ELSEWHERE)
+        return _of_others(_NO_IO, shares, confidence(4, at_most=at_most), found, _ELSEWHERE)
     at_once = depth / util if 0 < util <= depth else max(1.0, depth)
     discards = weighted.mean(rows, "discard_kb_per_s")
     has_crowd = blocked_tasks is not None and blocked_tasks[1] > max(limits.blocked, at_once)
