@@ -90,6 +90,12 @@ def test_what_all_devices_hold_is_the_most_that_can_wait_for_them(report_of, cpu
     assert finding.severity == ("warning" if share else "notice")
 
 
+def test_what_a_layer_holds_back_is_held_by_a_device_shown(report_of):
+    layer = READER | {"r_await": 12.5, "aqu-sz": 2.6}
+    text = iostat([{"sda": READER | {"r_await": 0.65, "aqu-sz": 0.3}, "dm-0": layer}] * 20, cpu(90.0, 0.0))
+    assert only(report_of(text, rules=[RULE])) is None
+
+
 def test_what_waits_for_no_device_shown_is_harm_where_the_host_mostly_waits(report_of):
     mostly, partly = (
         only(report_of(iostat([{"sda": READER}] * 20, cpu(iowait, 99.0 - iowait), cpus=8), rules=[RULE]))

@@ -75,15 +75,17 @@ def waiting_tasks(view: View) -> WaitingTasks:
     is_counted = tasks >= BLOCKED_TASKS or bool(view.cpus)
     if not tasks >= BLOCKED_TASKS and cpu is not None:
         tasks = weighted.mean(cpu, "iowait_pct", "cpu") / 100 * (view.cpus or 1)
-    # requests of a layer are in flight below it, too
-    whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
     in_flight = {
-        one.name: sum(state.share * _busy_and_depth(state)[1] for state in states(one)) for one in whole
+        one.name: sum(state.share * _busy_and_depth(state)[1] for state in states(one))
+        for one in view.devices
     }
+    # requests of a layer are in flight below it, too, unless it holds them back
+    whole = [one for one in view.devices if not may_be_stacked(one)] or view.devices
     most = max(whole, key=lambda one: in_flight[one.name])
     active = (state for one in whole for state in states(one) if state.kind != "idle")
     is_unknown = any(math.isnan(state.depth) for state in active)
-    return WaitingTasks(tasks, is_counted, math.nan if is_unknown else sum(in_flight.values()), most)
+    held = max(sum(in_flight[one.name] for one in whole), *in_flight.values())
+    return WaitingTasks(tasks, is_counted, math.nan if is_unknown else held, most)
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:

@@ -218,10 +218,10 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
         return "iowait is high beside real traffic; iostat -x would tell whether requests queue"
     evidence = cite(paging, "bytes read and written: {moved:.0f} kB/s in the median sample", {"moved": moved})
-    return _of_others(_NO_IO, shares, confidence(3, at_most=at_most), evidence)
+    return _of_others(_NO_IO, shares, confidence(3, at_most=at_most), evidence, _NO_TRAFFIC)
 
 
-def _of_others(summary: str, shares: CpuShares, sure: Confidence, told: Evidence, title: str = "") -> Side:
+def _of_others(summary: str, shares: CpuShares, sure: Confidence, told: Evidence, title: str) -> Side:
     """Tasks wait for nothing that is shown: a host that mostly does is in trouble."""
     severity: Severity = "warning" if shares.iowait >= HELD_PCT else "notice"
     return Side(summary, shares, sure, (told,), severity=severity, title=title)
@@ -246,14 +246,14 @@ def _beside_disks(
     if stuck := stuck or [device for device, rows in parts.items() if rows.has("held_besides")]:
         return f"iowait is high, and {stuck[0]} is busy all the time with what does not complete"
     name = max(means, key=lambda device: means[device]["depth"])
-    depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
-    rows = parts[name]
-    whole = [mean["depth"] for one, mean in means.items() if not _is_layer(view, one)] or [depth]
+    rows, depth, util, ios = parts[name], *means[name].values()
+    # a layer may hold what has not reached the devices below it
+    held = max(depth, sum(mean["depth"] for one, mean in means.items() if not _is_layer(view, one)))
     waiters = shares.iowait / 100 * (view.cpus or 1)
-    if sum(whole) < PART * waiters and not depth < 0.1:
-        in_flight: Values = {"held": sum(whole), "waiting": waiters, "share": 100 * sum(whole) / waiters}
+    if held < PART * waiters and not depth < 0.1:
+        in_flight: Values = {"held": held, "waiting": waiters, "share": 100 * held / waiters}
         text = (
-            "all devices together hold {held:.2f} requests in flight, where {waiting:.2f} tasks wait at least"
+            "all devices hold {held:.2f} requests in flight in sum, where {waiting:.2f} tasks wait at least"
         )
         told = cite(disk, text, in_flight, worst="depth")
         summary = say(_OTHERS, in_flight | {"iowait": shares.iowait})
@@ -319,6 +319,7 @@ def _is_parallel(view: View, name: str, rows: Table) -> bool:
 
 
 _ELSEWHERE = "Tasks wait, mostly not for the devices shown"
+_NO_TRAFFIC = "Tasks wait, and next to nothing is read or written"
 _NO_IO = (
     "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
     "for a request that does not complete."
