@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from iodiag.errors import IodiagError
@@ -29,6 +29,19 @@ if TYPE_CHECKING:
 _PAGES = ".iodiag/pages.json"
 
 
+class Published(NamedTuple):
+    """The fleet report's headline, and what went wrong with the pages.
+
+    A line on each that could not be made (`failed`) and on each that was damaged and is written again
+    (`rewritten`); and the records whose stored report is damaged, with the report's path (`spoiled`).
+    """
+
+    headline: str
+    failed: list[str]
+    rewritten: list[str]
+    spoiled: dict[str, str]
+
+
 def publish(
     place: OutputStore,
     kept: Iterable[Record],
@@ -37,12 +50,8 @@ def publish(
     inventory: Inventory | None,
     verify: bool = False,
     rule_pages: str = "",
-) -> tuple[str, list[str], list[str], dict[str, str]]:
-    """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to; `verify` reads every page.
-
-    Gives the headline, a line on each page that could not be made and on each that was damaged, and the
-    records whose stored report is damaged, with the report's path.
-    """
+) -> Published:
+    """Write `fleet.json`, `fleet.md`, `fleet.html` and the pages they lead to; `verify` reads every page."""
     frames = {name: _frame(place, name) for name in NEEDED}
     report = summarise(frames, inventory, page_address)
     for ending, text in (
@@ -51,8 +60,7 @@ def publish(
         ("html", report.to_html()),
     ):
         write(place, f"fleet.{ending}", text.encode("utf-8", "replace"))
-    pages = _write_pages(place, report, kept, executor, progress, verify, rule_pages)
-    return report.headline, *pages
+    return _write_pages(place, report, kept, executor, progress, verify, rule_pages)
 
 
 def page_address(host: str, day: str) -> str:
@@ -79,7 +87,7 @@ def _write_pages(
     progress: Progress,
     verify: bool,
     rule_pages: str,
-) -> tuple[list[str], list[str], dict[str, str]]:
+) -> Published:
     linked = _linked(report)
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
     files = place.files()
@@ -110,7 +118,7 @@ def _write_pages(
         progress.step(1)
     write(place, _PAGES, (json.dumps(dict(sorted(made.items())), indent=0) + "\n").encode())
     rewritten = [f"{place.name}/{path}: was damaged; it is written again" for path in sorted(spoiled)]
-    return sorted(problems), rewritten, damaged
+    return Published(report.headline, sorted(problems), rewritten, damaged)
 
 
 def _linked(report: FleetReport) -> set[str]:

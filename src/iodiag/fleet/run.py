@@ -114,11 +114,12 @@ class _Work:
             kept = self._settled(spoiled)
             unread = self._hidden((*self.planned.rows, *self.rows))
             spoiled = store.join(self.place, kept, unread)
-            pages: list[str] = []
-            if not spoiled:
-                work = (self.place, kept, self.executor, self.progress, self.inventory)
-                headline, pages, anew, spoiled = publish(*work, self.verify, self.rule_pages)
-                rewritten += anew
+            if spoiled:
+                continue
+            work = (self.place, kept, self.executor, self.progress, self.inventory)
+            published = publish(*work, self.verify, self.rule_pages)
+            rewritten += published.rewritten
+            spoiled = published.spoiled
             if not spoiled:
                 break
         stored = [row for record in kept for row in record.inputs]
@@ -126,9 +127,9 @@ class _Work:
             len(kept),
             self.fresh,
             (*self._told_damage(), *rewritten),
-            (*sorted(self.failed), *pages),
+            (*sorted(self.failed), *published.failed),
             tuple(row for row in (*unread, *stored) if row.status != "read"),
-            headline,
+            published.headline,
         )
 
     def _hidden(self, rows: Iterable[InputRow]) -> list[InputRow]:

@@ -129,6 +129,7 @@ def size_kb(rows: Table, way: str) -> float:
     if not (rate > 0 and kb > 0):
         return ratio(rows, f"{way}_kb_per_s", f"{way}s_per_s")
     hidden = HALF_DIGIT * (1 / rate + 1 / kb) * kb / rate + HALF_DIGIT
+    # all are printed with two decimals, so that the larger number has more digits
     return printed if rate < printed and abs(printed - kb / rate) <= hidden else kb / rate
 
 
