@@ -101,7 +101,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield "".join(_LOGGED.sub("", part) for part in below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
-    yield _MARKUP.sub("", html.unescape(text)).replace("\0", "")
+    yield _plain(text)
     yield text.translate(_UNSEEN)
     yield text.replace("\\n", "")
     yield _THOUSANDS.sub("", text)
@@ -112,7 +112,13 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         # printed in parts, with the name at the end: the other parts stand around it
         around = [*reversed(_solid(source, range(line - 1, 0, -1))), *_solid(source, range(line, line + 99))]
         yield from around
+        yield from map(_plain, around)
         yield from map("".join, pairwise(around))
+
+
+def _plain(text: str) -> str:
+    """A line without what a page or a terminal adds to it."""
+    return _MARKUP.sub("", html.unescape(text)).replace("\0", "")
 
 
 def _solid(source: Source, numbers: range) -> list[str]:
@@ -153,7 +159,8 @@ def rows_read(capture: Capture) -> set[Reading]:
         words = [n for n in frame.columns if kinds[n] not in "fiubmM" and n in named]
         numbers = [name for name in frame.columns if kinds[name] == "f" and name not in _OF_TIME | _OF_LINES]
         for row in frame.to_dict("records"):
-            if family == "process" and row["pid"] == "all":
+            # a report that has lost its rows may be one of -z: its devices are taken for idle, and marked so
+            if (family == "process" and row["pid"] == "all") or row.get("is_omitted") is True:
                 continue
             known = frozenset((n, round(row[n], 6)) for n in numbers if row[n] == row[n])
             # decimal commas reach names as well
