@@ -828,6 +828,22 @@ def test_totals_beside_rates_tell_how_long_each_report_lasted(rows, length):
     assert disk["interval_s"].isna()[:2].all()
 
 
+def test_totals_that_are_cut_to_whole_megabytes_make_no_sample_shorter():
+    head = "Device tps MB_read/s MB_wrtn/s MB_read MB_wrtn\n"
+    boot = f"{head}sda 29.52 2.77 0.90 158467 51287\nsdb 532.93 0.77 16.80 44046 962107\n\n"
+    rows = f"{head}sda 0.70 0.00 0.01 0 0\nsdb 624.20 0.07 14.17 1 424\n\n"
+    disk = reading(f"$ iostat -m -d 30\n{BANNER}{boot}{rows}{rows}").disk
+    assert disk.loc[~disk["since_boot"].astype(bool), "interval_s"].tolist() == [30.0] * 4
+
+
+def test_totals_tell_a_sample_behind_a_gap():
+    text = "".join(
+        f"11/20/26 {clock}\n{BASIC}sda 9.00 {kb / 2:.2f} 4.00 {kb} 8\nsdb 1.00 0.00 2.00 0 4\n\n"
+        for clock, kb in (("12:00:02", 40), ("12:00:04", 36), ("12:10:00", 44), ("12:10:02", 30))
+    )
+    assert reading(text).disk["interval_s"].dropna().unique().tolist() == [2.0]
+
+
 def timed(clock: str, *rows: tuple[float, float]) -> str:
     """A report of disks of so many writes per second that are busy for so many per cent."""
     lines = (

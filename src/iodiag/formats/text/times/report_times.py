@@ -37,7 +37,7 @@ _ZONE_STEP = 900.0  # local times of two zones are some of these apart
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
-_TELLING = 100.0
+_TELLING, _FEW_KB = 100.0, 10.0
 _AGREE = 1.02
 _LARGE_KB = 64.0  # a rounded rate of such requests leaves 64 last places of their kB open
 _FEWEST_OFF, _FEWEST_OF_ONE = 2, 7  # of one later report, rates that prove its grid and that lie off it
@@ -610,25 +610,33 @@ def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | N
     return np.setdiff1d(report[is_start & is_longer], report[is_start & ~is_longer])
 
 
-def _spans(groups: Sequence[RowGroup]) -> tuple[Ints, Floats]:
-    """The report of each total that tells a length, and that length in seconds."""
+def _spans(groups: Sequence[RowGroup], least: float = _TELLING) -> tuple[Ints, Floats]:
+    """The report of each total, of so many kB, that tells a length, and that length in seconds."""
     reports, spans = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     for rows in groups:
         for rate, total in rows.totals_at:
-            is_known = (rows.numbers[:, rate] >= 1) & (rows.numbers[:, total] >= _TELLING)
+            is_known = (rows.numbers[:, rate] >= 1) & (rows.numbers[:, total] >= least)
             reports.append(rows.report[is_known])
             spans.append(rows.numbers[is_known, total] / rows.numbers[is_known, rate])
     return np.concatenate(reports), np.concatenate(spans)
 
 
 def with_totals(lengths: Floats, groups: Sequence[RowGroup]) -> Floats:
-    """The lengths of all reports, an unknown one in whole seconds where totals of its report agree on it."""
+    """The lengths of all reports by their totals, in whole seconds.
+
+    One that is not known, where the totals of its report agree; and one that all of them make far shorter,
+    as a gap between two captures is no part of the sample behind it. A total is cut to a whole unit, so that
+    the longest is nearest.
+    """
     report, span = _spans(groups)
     least, most = np.full((2, len(lengths)), np.nan)
     np.fmin.at(least, report, span)
     np.fmax.at(most, report, span)
     is_told = np.isnan(lengths) & (most <= _AGREE * least)
-    return np.asarray(np.where(is_told, np.round((least + most) / 2), lengths))
+    lengths = np.where(is_told, np.round((least + most) / 2), lengths)
+    longest = np.full(len(lengths), np.nan)
+    np.fmax.at(longest, *_spans(groups, _FEW_KB))
+    return np.asarray(np.where(longest < lengths / 2, np.fmax(np.round(longest), 1.0), lengths))
 
 
 def _is_odd(span: float) -> bool:

@@ -55,14 +55,6 @@ def set_lengths(origin: Origin, parts: Sequence[Part], groups: Sequence[_report_
     lengths[used] = _report_times.lengths_of(times[used], stated, groups, stretches)
     if stated is None:
         lengths = restarts.without_pauses(lengths, groups, collected_interval(origin, parts))
-    for group in groups:
-        for rate, total in group.totals_at:
-            # a gap between two captures is no part of the sample behind it
-            known = group.numbers[:, rate] >= 1
-            span = np.fmax(np.round(group.numbers[known, total] / group.numbers[known, rate]), 1.0)
-            report = group.report[known]
-            is_shorter = span < lengths[report] / 2
-            lengths[report[is_shorter]] = span[is_shorter]
     lengths = _report_times.with_totals(lengths, groups)
     for part, own, group in zip(parts, absolute, groups, strict=True):
         part.timing.interval[part.where] = lengths[group.report]
