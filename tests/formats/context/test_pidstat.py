@@ -124,6 +124,18 @@ def test_what_may_not_be_known_is_absent():
     assert "sh" not in values
 
 
+def test_processes_that_may_not_be_seen_moved_nothing_that_is_told():
+    header = "10:00:01  UID  PID  kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    rows = "".join(f"10:00:02  0  {pid}  -1.00  -1.00  -1.00  53  kworker/u16:{pid}\n" for pid in (2, 3))
+    capture = iodiag.read(io.BytesIO(f"{header}{rows}\n{header}".encode()), name="c.txt")
+    assert "; what 2 of them moved may not be seen" in next(fact.text for fact in capture.evidence)
+    table = capture.tables["process"]
+    # a sum of what is known would pass for that of all
+    assert "all" not in set(table["pid"])
+    told = [outcome.reason for outcome in iodiag.analyze(capture).outcomes if outcome.rule == "process-waits"]
+    assert any("of its time; what it moves may not be seen" in reason for reason in told)
+
+
 def test_five_of_each_direction_are_named():
     rows = "".join(f"10:00:02 0 {n} {n}.00 {20 - n}.00 0.00 0 job{n}\n" for n in range(1, 20))
     values = named("10:00:01  UID  PID  kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n" + rows)

@@ -235,7 +235,7 @@ def _processes(view: View, grid: Table) -> Iterator[_Part]:
     for _, rows in by_text(listings, "source") if listings is not None and "process" in listings else ():
         totals = rows[np.asarray(rows["pid"] == "all")]
         # its reports are numbered by themselves, whatever stands in the same input
-        if (places := _nearest(_dated(totals, grid), grid)) is None:
+        if not len(totals) or (places := _nearest(_dated(totals, grid), grid)) is None:
             continue
         at = np.searchsorted(totals["report"], rows["report"])
         rows = rows[~rows["pid"].is_missing()]  # what threads do their processes do

@@ -171,6 +171,8 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
     if not math.isnan(measure.interval_s):
         counted["interval_s"] = measure.interval_s
     text = f"{who} read {read} and wrote {wrote} in all ({measure.basis})"
+    if hidden := sum(process.read_kb is None and process.write_kb is None for process in processes):
+        text += f"; what {hidden} of them moved may not be seen"
     yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
     named: dict[str, list[Process]] = {}
     for process in processes:

@@ -147,13 +147,14 @@ def _samples(listing: Listing, *, is_open: bool) -> _Samples:
     rows = rows.with_columns(sample=sample)
     is_open = is_open and bool((header[-1:] == len(headers) - 1).all())
     is_cut = (sample == sample[-1:]) & (is_open and _may_be_cut(rows[is_first], kind[is_first]))
+    is_hidden = begins[header] & np.isnan([rows.floats(name) for name in _IO]).all(axis=0)
     reports = max(1, int(begins.sum()) - len(copied | refused), len(told))
     return _Samples(
         rows.with_columns(is_cut=is_cut)[is_first],
         ends,
         median(lengths) if lengths else math.nan,
         max(1, reports - bool((is_told & is_cut).any())),
-        frozenset(sample[is_sample & (is_refused | ~is_whole | is_cut)].tolist()),
+        frozenset(sample[is_sample & (is_refused | ~is_whole | is_cut | is_hidden)].tolist()),
     )
 
 

@@ -207,6 +207,8 @@ def _share(fact: Fact, length: float) -> str:
         values |= {name: fact.number(name) for name in ("threads", "waiting")}
         text = "{threads:.0f} threads of {process} wait for I/O, {waiting:.1f} at a time, while they "
     text += " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
+    if not {"read_kb_per_s", "write_kb_per_s"} & fact.values.keys():
+        text = f"{text.rsplit(' while ', 1)[0]}; what it moves may not be seen"
     for io_class in _classes(fact):
         values |= {f"{io_class}_{name}": fact.number(f"{io_class}_{name}") for name in ("threads", "kb")}
         text += f"; {{{io_class}_threads:.0f}} of I/O class {io_class} move {{{io_class}_kb:.0f}} kB/s"
