@@ -947,7 +947,7 @@ def pidstat(*processes):
 )
 def test_the_process_that_alone_writes_is_named(run, processes, is_named):
     (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), pidstat(*processes)))
-    assert ("python3 writes 68 MB/s meanwhile" in finding.summary) == is_named
+    assert ("python3 writes 68 MB/s by pidstat" in finding.summary) == is_named
     assert any("python3" in item.text for item in finding.evidence) == is_named
 
 
@@ -956,7 +956,7 @@ def test_iotop_names_the_process_as_well(run):
     text += "    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND\n"
     text += "   2871 be/4 root         0.00 B/s   68.40 M/s  0.00 % 91.20 % dd if=/dev/zero of=/srv/file\n"
     (finding,) = found(run(iostat([{"sda": stream(100, 450)}]), text))
-    assert "dd writes 68 MB/s meanwhile" in finding.summary
+    assert "dd writes 68 MB/s by iotop" in finding.summary
 
 
 @pytest.mark.parametrize(("taken", "is_told"), [("45.00 M/s", True), ("90.00 M/s", False)])

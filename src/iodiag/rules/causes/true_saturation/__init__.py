@@ -264,7 +264,7 @@ def _of_writes(
     if process is None:
         return text, values, ()
     values |= {"process": process.word("process"), "given": process.number("write_kb_per_s") / KB_PER_MB}
-    return text + "; {process} writes {given:.0f} MB/s meanwhile", values, (cite_fact(process),)
+    return text + f"; {{process}} writes {{given:.0f}} MB/s by {process.kind}", values, (cite_fact(process),)
 
 
 def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
