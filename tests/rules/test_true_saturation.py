@@ -935,6 +935,18 @@ def pidstat(*processes):
     )
 
 
+def test_one_row_of_another_tool_does_not_show_that_nobody_waits_for_writes(run):
+    """iowait of one moment is the same in all samples of the disk: that it adds none says nothing."""
+    full = {"w/s": 360.0, "wkB/s": 172_000.0, "w_await": 406.0, "aqu-sz": 136.0, "%util": 100.0}
+    full |= {"r/s": 5.5, "rkB/s": 26.0, "r_await": 78.0}
+    calm = {"r/s": 3.1, "rkB/s": 12.4, "r_await": 15.3, "aqu-sz": 0.05, "%util": 4.0}
+    top = "top - 23:54:37 up 805 days,  8:27,  4 users,  load average: 2.94, 1.90, 0.85\n"
+    top += "Tasks:  93 total,   2 running,  91 sleeping,   0 stopped,   0 zombie\n"
+    top += "%Cpu(s):  7.6 us, 40.2 sy,  0.0 ni,  0.0 id, 52.2 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+    (finding,) = found(run(top + iostat([{"sda": calm}, {"sda": full}], cpus=1)))
+    assert finding.severity == "warning"
+
+
 @pytest.mark.parametrize(
     ("processes", "is_named"),
     [

@@ -184,7 +184,9 @@ def _is_patient(view: View, series: DeviceSeries, load: JudgedLevel, limits: Lim
     if cpu is not None and view.cpus is not None and not len(rest):
         return not do_several_wait(view, load.level.rows)
     others = view.cpu_at(rest)
-    if cpu is None or others is None or view.cpus is None:
+    # of another tool's rows the same may stand for both, and tell nothing of either
+    is_same = cpu is not None and others is not None and np.array_equal(cpu["line"], others["line"])
+    if cpu is None or others is None or is_same or view.cpus is None:
         return _is_stream_alone(series, load, cpu, limits)
     iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
     # where no CPU has time left there is no iowait either
