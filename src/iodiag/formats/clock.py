@@ -433,6 +433,12 @@ def is_on_grid(rates: Floats, length: float) -> Bools:
     return result
 
 
+def is_on_usual_grid(rates: Floats) -> bool:
+    """Whether rates can be whole numbers of events over some usual interval, as next to any lone one can."""
+    lengths = (length + more for length in _GRID for more in JITTER)
+    return len(rates) < 2 or any(is_on_grid(rates, length).all() for length in lengths)
+
+
 # a sample of a second takes a few hundredths more, and the kernel counts those
 JITTER = (-0.01, 0.0, 0.01, 0.02, 0.03)
 _FEWEST_RATES = 7  # all of which lie on the grid of T by chance once in 128 times if it is 2 T

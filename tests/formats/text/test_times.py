@@ -592,6 +592,29 @@ def test_without_a_banner_clocks_tell_the_grid_of_a_first_report(step, first, ot
         assert "-dxy" not in above or not read.disk["since_boot"].any()
 
 
+@pytest.mark.parametrize(
+    ("rates", "may_be"),
+    [
+        ("0.73 0.60 0.56", True),
+        ("36475.00 660.00 3.00", False),
+        ("3.30 12.60 0.90", False),
+        ("0.73 0 0", False),
+    ],
+    ids=["of no usual interval", "of a second", "of ten", "too few"],
+)
+def test_a_report_that_stands_alone_may_be_since_boot_where_its_counts_fit_no_interval(rates, may_be):
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 0.42 0.00 0.16 0.74 0.00 98.67\n\n"
+    read = reading(f"{cpu}{HEADER}sda 0.00 {rates} 37.41 9.40 12.00 0.40 4.10 2.90 9.00\n")
+    assert ("may_be_since_boot" in read.disk) == may_be
+    assert read.remarks.count("may be the average since boot") == may_be
+    for above in ("- iostat -x\n", BANNER):
+        assert (
+            reading(above + f"{cpu}{HEADER}sda 0.00 0.73 0.60 0.56 37.41 9.40 12.00 0.40 4.10 2.90 9.00\n")
+            .disk["since_boot"]
+            .all()
+        )
+
+
 def test_the_host_of_a_banner_without_a_date_is_known():
     read = reading(f"Linux 5.0.0-13-generic (db1) _x86_64_ (4 CPU)\n\n{ROWS[0]}")
     assert read.disk["host"].tolist() == ["db1"]

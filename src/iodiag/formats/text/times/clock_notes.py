@@ -24,6 +24,7 @@ _MAY_AVERAGE = "the first report may be the average since boot: neither its numb
 
 def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing]) -> Iterator[ParseNote]:
     """What is wrong with clocks: rows without one, rows out of order, reports below another's clock."""
+    yield from _may_average(found, all_rows, result)
     for rows, timing in zip(all_rows, result, strict=True):
         is_untimed = rows.is_average | np.isnan(timing.local)
         if rows.layout.clock == "tail" and not is_untimed.all():
@@ -37,8 +38,6 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         if rows.layout.clock == "line":
             yield from _without_own_clock(found, rows)
             yield from _with_lost_ticks(found, rows, timing)
-        for row in [row for row in timing.doubtful if not timing.since_boot[row]][:_MOST_UNTIMED]:
-            yield _note(found, int(rows.lines[row]), _MAY_AVERAGE)
         at = np.flatnonzero(~is_untimed)
         # the sections of sar begin again at the first sample, and so do runs one below the other
         group = rows.block if rows.layout.clock == "row" else timing.segment
@@ -46,6 +45,17 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         back = _clock.first_back(timing.local[at], np.where(timing.is_dated, group, -1 - group)[at])
         if back >= 0:
             yield _note(found, int(rows.lines[at[back]]), _clock.GOES_BACK)
+
+
+def _may_average(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing]) -> Iterator[ParseNote]:
+    """A note on each of the first reports that may be averages since boot, at the first of its rows."""
+    lines: dict[tuple[int, int], int] = {}
+    for rows, timing in zip(all_rows, result, strict=True):
+        for row in (row for row in timing.doubtful if not timing.since_boot[row]):
+            report = int(timing.segment[row]), int(timing.report[row])
+            lines[report] = min(int(rows.lines[row]), lines.get(report, len(found.text)))
+    for line in sorted(lines.values())[:_MOST_UNTIMED]:
+        yield _note(found, line, _MAY_AVERAGE)
 
 
 def _without_own_clock(found: Walk, rows: Rows) -> Iterator[ParseNote]:

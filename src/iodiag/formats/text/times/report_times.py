@@ -473,8 +473,16 @@ def must_be_since_boot(groups: Sequence[RowGroup], length: float = math.nan) -> 
 
 
 def is_first_open(groups: Sequence[RowGroup]) -> bool:
-    """Whether the first of several reports may be an average since boot and is unlike those that follow."""
-    return not is_alone(groups) and not lies_among(groups) and may_be_since_boot(groups)
+    """Whether the first report may be an average since boot and is unlike those that follow.
+
+    One that none follows is, where its rates are no whole numbers of events over any usual interval.
+    """
+    if is_alone(groups):
+        first = np.unique(_rates(groups, is_first=True))
+        is_sample = _clock.is_on_usual_grid(first[first > 0])
+    else:
+        is_sample = lies_among(groups)
+    return not is_sample and may_be_since_boot(groups)
 
 
 def _like(usual: float) -> Floats:

@@ -240,7 +240,8 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[Part], order: str, used
         if is_old and (number or not is_use_forgotten(parts, used)):
             old = np.append(old, start + _report_times.first_and_its_copy(own))
         elif not number and is_first_unknown(origin, parts) and _report_times.is_first_open(own):
-            parts[0].timing.doubtful.append(parts[0].where.start)
+            for part in parts:
+                part.timing.doubtful.append(part.where.start)
     old = np.append(old, _report_times.anew_at_boot(groups, stretches))
     for part in parts if is_all or len(old) else ():
         part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
