@@ -87,6 +87,31 @@ def test_a_zone_that_one_clock_names_holds_for_all():
     assert stamps(read) == ["2026-11-20 11:00:00+00:00", "2026-11-20 11:00:30+00:00"]
 
 
+CPU_ROWS = "12:00:00 CPU %user %sys %iowait %idle\n12:00:01 all 1.00 1.00 0.00 98.00\n12:00:01 0 1.00 1.00 0.00 98.00\n\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "time"),
+    [
+        ("zzz ***Fri Nov 20 12:00:00 EST 2026", "2026-11-20 17:00:01+00:00"),
+        ("2026-11-20T11:59:58+0100", "2026-11-20 11:00:01+00:00"),
+        ("Fri Nov 20 17:00:00 UTC 2026", "2026-11-20 12:00:01"),  # date -u
+        ("Sat Nov 21 12:00:00 EST 2026", "2026-11-20 12:00:01"),  # sar -f of the day before
+        ("Fri Nov 20 12:00:00 2026", "2026-11-20 12:00:01"),
+    ],
+)
+def test_rows_with_clocks_that_begin_at_the_clock_above_are_of_its_zone(above: str, time: str):
+    read = reading(f"{above}\n{BANNER}{CPU_ROWS}")
+    assert read.tables["cpu"]["time"].astype(str).tolist() == [time, time]
+
+
+def test_tables_with_and_without_clocks_in_their_rows_share_the_clock_of_oswatcher():
+    snapshot = "zzz ***Fri Nov 20 12:00:00 EST 2026\n" + BANNER
+    read = reading(snapshot + CPU_ROWS + snapshot + report(0.37) + report(33.33))
+    assert stamps(read)[0] == "2026-11-20 17:00:00+00:00"
+    assert read.tables["cpu"]["time"].astype(str).tolist() == ["2026-11-20 17:00:01+00:00"] * 2
+
+
 @pytest.mark.parametrize("first", ["Fri Nov 20 23:59:50 2026", "zzz <11/20/2026 23:59:50> Count:720"])
 def test_clocks_without_a_date_go_on_from_one_with_it(first: str):
     clocks = [first, "23:59:55", "00:00:00", "Sat Nov 21 12:00:00 2026", "12:00:05"]

@@ -33,7 +33,8 @@ _OF_ANY = _SELDOM / 15  # as many intervals are tried: chance puts a report on o
 _EQUAL = 0.05
 _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
-_ZONE_STEP = 900.0  # local times of two zones are some of these apart
+ZONE_STEP = 900.0
+"""Local times of two zones are some of these seconds apart."""
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
@@ -126,7 +127,7 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     for run in runs(np.maximum(above, begin)):
         here = undated[run]
         later = (seconds[here[0]] - seconds[above[run.start]]) % _clock.DAY_S
-        is_below = above[run.start] >= begin[run.start] and later < _ZONE_STEP
+        is_below = above[run.start] >= begin[run.start] and later < ZONE_STEP
         first = above[run.start] if is_below else here[0]
         base = day[first] if is_below else midnight[first]
         whole = _clock.unroll_midnight(np.append(seconds[first], seconds[here]))[1:]
