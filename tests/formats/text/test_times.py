@@ -779,6 +779,9 @@ def test_rows_of_vmstat_below_lines_left_out_have_their_own_time():
         # a collector that began late, and one whose samples differ anyway
         ("02:45:02 AM", ["02:50:02 AM", "03:00:02 AM"], [300, 600]),
         ("12:00:01 AM", ["12:30:01 AM", "12:40:01 AM", "01:30:01 AM"], [1800, 600, 3000]),
+        # the first row was lost, or two: a step of one second is of no longer sample
+        ("12:00:01 AM", ["12:00:03 AM", "12:00:04 AM"], [1, 1]),
+        ("12:00:01 AM", ["12:00:04 AM", "12:00:05 AM"], [None, 1]),
     ],
 )
 def test_a_first_row_far_below_the_clock_of_its_header(header, clocks, lengths):
