@@ -828,6 +828,20 @@ def test_rows_out_of_order_are_said():
     assert not notes_on(BANNER + header + "".join(sorted(rows)))
 
 
+@pytest.mark.parametrize(
+    ("clocks", "is_said"),
+    [
+        (["2026-11-01T01:59:50-0400", "2026-11-01T01:00:00-0500", "2026-11-01T01:00:10-0500"], False),
+        (["Sun Nov 1 01:59:50 EDT 2026", "Sun Nov 1 01:00:00 EST 2026"], False),
+        (["2026-11-01T01:59:50-0500", "2026-11-01T01:00:00-0500"], True),
+        (["2026-11-01T01:59:50-0500", "2026-11-01T02:00:00-0400"], True),
+    ],
+)
+def test_a_clock_whose_zone_alone_changes_does_not_go_back(clocks: list[str], is_said: bool):
+    read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks)))
+    assert any("before that of the row above" in note.reason for note in read.notes) == is_said
+
+
 def test_a_row_whose_own_time_is_damaged_is_said():
     header = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n"
     row = " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12  0 2026-11-20 12:00:0{}\n"
