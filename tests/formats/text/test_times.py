@@ -37,6 +37,8 @@ def stamps(read: object) -> list[str]:
             ["Fri Nov 20 18:59:50 EST 2026", "Fri Nov 20 18:59:55 EST 2026", "Fri Nov 20 19:00:00 EST 2026"],
             "UTC",
         ),
+        ([f"Fri Nov 20 {clock} -0500 2026" for clock in ("18:59:50", "18:59:55", "19:00:00")], "UTC"),
+        ([f"21 Nov 2026 {clock} +03" for clock in ("02:59:50", "02:59:55", "03:00:00")], "UTC"),
         (["Time: 23:59:50", "Time: 23:59:55", "Time: 00:00:00"], None),
         (["23:59:50", "23:59:55", "00:00:00"], None),
     ],
@@ -80,6 +82,13 @@ def test_without_a_date_times_are_unknown_but_lengths_are_not():
     read = reading("".join(f"Time: 12:00:{s:02}\n{report(s)}" for s in (0, 30)))
     assert read.disk["time"].isna().all()
     assert read.disk["interval_s"].tolist() == [30, 30]
+
+
+def test_a_date_with_a_zone_in_figures_is_a_clock_between_rows_of_a_table_too():
+    row = "1 2 0 90000 1000 50000 0 0 200 310 500 900 7 3 80 10 0\n"
+    clocks = "".join(f"Fri Nov 20 12:00:{s:02} +0545 2026\n{row}" for s in (0, 10, 20))
+    queue = reading(f"r b swpd free buff cache si so bi bo in cs us sy id wa st\n{clocks}").tables["queue"]
+    assert queue["time"].astype(str).str[11:19].tolist() == ["06:15:00", "06:15:10", "06:15:20"]
 
 
 def test_a_zone_that_one_clock_names_holds_for_all():
