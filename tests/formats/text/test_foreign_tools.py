@@ -96,6 +96,7 @@ OF_LINUX = {
         "     time     | read  writ: read  writ|rawa wawa:rawa wawa\n"
         "20-11 15:39:23|  38k 3442k:  38k 3442k|0.54 4.64:0.53 4.90\n"
     ),
+    "pcp-dstat": '"pcp-dstat 5.3.7 CSV Output"\n"Host:","db1",,,,"User:","root"\n',
     "nmon": (
         "AAA,progname,nmon\nAAA,version,16n\nZZZZ,T0001,15:39:23,20-NOV-2026\n"
         "DISKBUSY,Disk %Busy vm1,sda,sdb\nDISKBUSY,T0001,1.0,0.0\n"
@@ -154,6 +155,11 @@ def test_other_tools_are_refused_by_name(tool):
         iodiag.IodiagError, match=rf"this is {tool.split()[0]}\b.*, which iodiag does not read"
     ):
         read(OF_LINUX[tool])
+
+
+def test_the_file_of_pcp_dstat_is_not_asked_for_where_it_is_refused():
+    with pytest.raises(iodiag.IodiagError, match="run iostat -xt 1 on that host instead"):
+        read(OF_LINUX["pcp-dstat"])
 
 
 @pytest.mark.parametrize(
