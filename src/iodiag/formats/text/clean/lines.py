@@ -432,7 +432,11 @@ def _may_be_dressed(text: Text, is_printable: bool) -> Bools:
 
 def _decoded(match: re.Match[str]) -> str:
     """The characters of a run of quoted-printable escapes."""
-    return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace").replace("\n", " ")
+    data = bytes.fromhex(match[0].replace("=", ""))
+    try:
+        return data.decode().replace("\n", " ")
+    except UnicodeDecodeError:  # a mail of Latin-1: =A0 is its no-break space
+        return data.decode("latin-1").replace("\n", " ")
 
 
 def _unquoted(text: str) -> str:
