@@ -259,6 +259,33 @@ def test_a_table_that_nobody_knows_does_not_count_against_ours():
     assert (note.count, note.reason) == (4, "numbers of no table that iodiag reads: 4 lines")
 
 
+MARKS = """\
+FSUse%        Count         Size    Files/sec     App Overhead
+     0         1000         4096         33.2            33703
+     0        20000         4096         47.3          1321030
+"""
+
+
+def test_numbers_below_the_heading_of_another_program_do_not_count_against_ours():
+    capture = read(f"{MARKS}\n{IOSTAT}")
+    assert not capture.unparsed
+    (note,) = capture.notes
+    assert (note.line, note.reason) == (2, "numbers of no table that iodiag reads: 2 lines")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "these are the rows of the host\n",  # words that the numbers do not stand below
+        MARKS.splitlines(keepends=True)[0].replace("Files/sec", "    %util"),  # what is left of a header
+        "",
+    ],
+)
+def test_numbers_below_other_words_may_be_ours(heading):
+    rows = "".join(MARKS.splitlines(keepends=True)[1:])
+    assert len(read(f"{heading}{rows}\n{IOSTAT}").unparsed) >= 2
+
+
 @pytest.mark.parametrize(
     "row",
     [
