@@ -225,6 +225,31 @@ def test_one_report_on_the_grid_of_another_interval_than_stated_is_not_since_boo
     assert reading(f"$ {command}\n{HEADER}{rows}").disk["since_boot"].tolist() == [is_since_boot] * 2
 
 
+def steady(*reads: float) -> str:
+    row = "sd{} 0.00 0.00 {:.2f} {:.2f} {:.2f} 8.00 19.40 1.02 5.90 5.62 37.22"
+    return "".join(
+        HEADER
+        + "\n".join(row.format(disk, rate * n, rate + n, 8 * rate) for n, disk in enumerate("abc", 1))
+        + "\n\n"
+        for rate in reads
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "reads", "is_since_boot"),
+    [
+        ("$ iostat -x 30 4\n", [48.03, 49.03, 50.07, 47.9], True),  # all that it prints
+        ("$ iostat -x 30 5\n", [48.03, 49.03, 50.07, 47.9], False),  # the first may have been left out
+        ("$ iostat -xy 30 4\n", [48.03, 49.03, 50.07, 47.9], False),
+        ("$ iostat -x 1 9\n", [48.37, 49, 50, 47], True),  # no sample of a second has such rates
+        ("$ iostat -x 1 9\n", [48, 49, 50, 47], False),
+    ],
+)
+def test_a_first_report_of_a_steady_load_is_since_boot_where_the_command_tells(command, reads, is_since_boot):
+    read = reading(command + BANNER + steady(*reads))
+    assert read.disk["since_boot"].tolist() == [is_since_boot] * 3 + [False] * 9
+
+
 SIZED = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
 
 
