@@ -185,6 +185,7 @@ def test_lengths_of_samples():
     assert interval_lengths(ends, 5.0).tolist()[:4] == [5, 5, 5, 5]
     assert np.isnan(interval_lengths(ends, 5.0)[4])
     assert interval_lengths(ends, None)[5] == 61
+    assert interval_lengths(np.array([7.0, 8.0]), 5.0).tolist() == [1, 1]  # no sample lasts less than asked
     assert len(interval_lengths(np.empty(0), None)) == 0
 
 

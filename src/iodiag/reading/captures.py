@@ -78,7 +78,7 @@ def _read(opened: Source, columns: str | None, tables: Collection[str] | None) -
         capture.notes.append(ParseNote(opened.name, 0, opened.remark))
     is_empty = not (capture.tables or capture.averages or capture.topology or capture.evidence)
     if is_empty and (tables is None or not capture.sections):
-        raise UnknownFormat(_nothing_known(opened))
+        raise UnknownFormat(_nothing_known(opened, capture.notes))
     if tables is not None:
         for kept in (capture.tables, capture.averages):
             for family in kept.keys() - set(tables):
@@ -127,7 +127,7 @@ def _is_binary(head: bytes) -> bool:
     return controls > len(head) // 50 or head.count(b"\0") > len(head) // 5
 
 
-def _nothing_known(source: Source) -> str:
+def _nothing_known(source: Source, notes: Iterable[ParseNote]) -> str:
     if not source.data.strip():
         return f"{source.name}: is empty; give a capture of iostat, sar, vmstat or sadc"
     if _RESTART.search(source.data[:_HEAD]):
@@ -135,6 +135,8 @@ def _nothing_known(source: Source) -> str:
             f"{source.name}: holds restarts of the host or comments of sar, and no samples; give a file that "
             "has samples"
         )
+    if asking := next((note for note in notes if '--columns "' in note.reason), None):
+        return f"{source.name}:{asking.line}: {asking.reason}"
     return (
         f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat, "
         "nfsiostat or sadc (for rows without a header: --columns)"

@@ -53,6 +53,26 @@ def test_mounts_stand_beside_the_devices_of_their_report():
     assert not capture.unparsed
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_name_whose_values_are_lost_is_no_label_of_what_follows(lost: int):
+    at = [n for n, line in enumerate(REPORTS.splitlines()) if line.startswith(" " * 30)][lost - 1]
+    lines = [line for n, line in enumerate(REPORTS.splitlines(keepends=True)) if n != at]
+    capture = iodiag.read(io.BytesIO("".join(lines).encode()))
+    assert len(capture.tables["nfs_mounts"]) == 3
+    assert "phase_label" not in capture.tables["disk"]
+    assert [(note.line, note.text.strip()) for note in capture.notes if note.is_unread] == [
+        (at, lines[at - 1].strip())
+    ]
+
+
+def test_a_name_whose_values_are_lost_takes_none_of_the_next():
+    text = REPORTS.replace("filer-backup", "filer-a.example.net:/vol/a\nfiler-backup")
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    mounts = capture.tables["nfs_mounts"]["mount"].tolist()
+    assert mounts == ["nas1:/export/home", "filer-backup.example.net:/vol/archive"] * 2
+    assert [note.line for note in capture.notes if note.is_unread] == [9, 19]
+
+
 @pytest.mark.parametrize(
     ("header", "factor"),
     [(BLOCKS, 0.5), (BLOCKS.replace("Blk", "kB"), 1), (BLOCKS.replace("Blk", "MB"), 1024)],

@@ -96,6 +96,7 @@ OF_LINUX = {
         "     time     | read  writ: read  writ|rawa wawa:rawa wawa\n"
         "20-11 15:39:23|  38k 3442k:  38k 3442k|0.54 4.64:0.53 4.90\n"
     ),
+    "pcp-dstat": '"pcp-dstat 5.3.7 CSV Output"\n"Host:","db1",,,,"User:","root"\n',
     "nmon": (
         "AAA,progname,nmon\nAAA,version,16n\nZZZZ,T0001,15:39:23,20-NOV-2026\n"
         "DISKBUSY,Disk %Busy vm1,sda,sdb\nDISKBUSY,T0001,1.0,0.0\n"
@@ -154,6 +155,11 @@ def test_other_tools_are_refused_by_name(tool):
         iodiag.IodiagError, match=rf"this is {tool.split()[0]}\b.*, which iodiag does not read"
     ):
         read(OF_LINUX[tool])
+
+
+def test_the_file_of_pcp_dstat_is_not_asked_for_where_it_is_refused():
+    with pytest.raises(iodiag.IodiagError, match="run iostat -xt 1 on that host instead"):
+        read(OF_LINUX["pcp-dstat"])
 
 
 @pytest.mark.parametrize(
@@ -251,6 +257,33 @@ def test_a_table_that_nobody_knows_does_not_count_against_ours():
     assert not capture.unparsed
     (note,) = capture.notes
     assert (note.count, note.reason) == (4, "numbers of no table that iodiag reads: 4 lines")
+
+
+MARKS = """\
+FSUse%        Count         Size    Files/sec     App Overhead
+     0         1000         4096         33.2            33703
+     0        20000         4096         47.3          1321030
+"""
+
+
+def test_numbers_below_the_heading_of_another_program_do_not_count_against_ours():
+    capture = read(f"{MARKS}\n{IOSTAT}")
+    assert not capture.unparsed
+    (note,) = capture.notes
+    assert (note.line, note.reason) == (2, "numbers of no table that iodiag reads: 2 lines")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "these are the rows of the host\n",  # words that the numbers do not stand below
+        MARKS.splitlines(keepends=True)[0].replace("Files/sec", "    %util"),  # what is left of a header
+        "",
+    ],
+)
+def test_numbers_below_other_words_may_be_ours(heading):
+    rows = "".join(MARKS.splitlines(keepends=True)[1:])
+    assert len(read(f"{heading}{rows}\n{IOSTAT}").unparsed) >= 2
 
 
 @pytest.mark.parametrize(

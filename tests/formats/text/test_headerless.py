@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
-from iodiag.errors import ConfigError
+import iodiag
+from iodiag.errors import ConfigError, UnknownFormat
 from text_reading import reading
 
 OLD_BANNER = "Linux 2.6.32-431.el6.x86_64 (h)     01/13/2016     _x86_64_    (24 CPU)\n"
@@ -51,6 +54,18 @@ def test_what_is_not_settled_is_shown(text: str):
     read = reading(text)
     assert not read.tables
     assert read.unread
+
+
+def test_rows_that_several_headers_fit_are_refused_with_these_headers():
+    asked = r'^x\.txt:1: 2 rows without a header, which several fit; .*"DEV tps rd_sec/s .*" or --columns "DEV tps rkB/s '
+    with pytest.raises(UnknownFormat, match=asked):
+        iodiag.read(io.BytesIO((SAR * 2).encode()), name="x.txt")
+    printed = SAR.replace("AM ", "AM=A0 ").replace("0.98 ", "=\n0.98 ")
+    with pytest.raises(UnknownFormat, match=asked):
+        iodiag.read(io.BytesIO((printed * 2).encode()), name="x.txt")
+    both = reading(f"{SAR * 2}\n{VMSTAT * 3}")
+    assert list(both.tables) == list(reading(VMSTAT * 3).tables)
+    assert "2 rows without a header, which several fit" in both.remarks
 
 
 def test_a_stated_header_settles_it():

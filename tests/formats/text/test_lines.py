@@ -121,6 +121,7 @@ DRESSES: dict[str, Callable[[str], str]] = {
     "Windows": lambda text: text.replace("\n", "\r\n"),
     "html": lambda text: f"<html><pre>{html.escape(text)}</pre></html>",
     "html breaks": lambda text: f"<p>{text.replace('  ', '&nbsp; ')}</p>".replace("\n", "<br>\n"),
+    "html of no-break blanks": lambda text: text.replace(" ", "&nbsp;").replace("\n", "<br>\n"),
     "html on one line": lambda text: f"<p>{text}</p>".replace("\n", "<br/>"),
     "fenced": lambda text: f"Hello,\n\n```text\n{text}\n```\n\nThanks,\nme\n",
     "fenced without breaks": lambda text: f"```{text}```",

@@ -431,7 +431,7 @@ DAMAGED = "sda 1.10 10.00 5.50 100 55\n{}\nsdc 1.10 10.00 5.50 100 55\n"
         ("nvme0n1 1.10 10.00 5.50 100", True),
         ("sdb is the disk with 2 partitions", False),
         ("sdb 100 % busy here", False),
-        ("sdb", False),
+        ("sdb", True),
         ("I waited for 5 minutes, then:", False),
     ],
 )

@@ -109,6 +109,17 @@ def test_halves_of_which_the_shares_do_not_add_up_are_no_rows_of_vmstat():
     assert not reading("".join(f"{row[:66]}\n{row[66:-3]} 9\n" for row in VMSTAT_ROWS)).tables
 
 
+@pytest.mark.parametrize("columns", [16, 17])
+def test_epoch_seconds_on_a_line_above_each_row_of_vmstat_are_its_clock(columns: int):
+    end = -3 if columns == 16 else None
+    rows = "".join(f"{1583143200 + 10 * n}\n{row[:end]}\n" for n, row in enumerate(VMSTAT_ROWS))
+    head = VMSTAT_HEAD.replace(" st\n", "\n") if end else VMSTAT_HEAD
+    read = reading(head + rows)
+    assert read.tables["cpu"]["time"].astype(str).str[11:19].tolist() == ["10:00:00", "10:00:10", "10:00:20"]
+    assert read.tables["cpu"]["interval_s"].tolist()[1:] == [10, 10]
+    assert not read.unread
+
+
 def test_times_in_front_of_rows_are_those_of_the_samples():
     read = reading(stamped("2019-06-02 10:00:0{} "))
     assert read.tables["cpu"]["time"].astype(str).tolist() == [f"2019-06-02 10:00:0{n}" for n in (1, 2, 3)]

@@ -119,6 +119,20 @@ def test_wrapped_rows_stand_where_they_begin(header: str, row: str, family: str,
     assert table[columns].iloc[0].drop("interval_s").equals(table[columns].iloc[1].drop("interval_s"))
 
 
+@pytest.mark.parametrize(
+    ("below", "unread"),
+    [
+        (f"sdb\n\n{HEADER}\n{ROW}\n", [3]),
+        (f"/dev/mapper/vg-data\n\n{HEADER}\n{ROW}\n", [3]),
+        (f"\n/dev/sdb\n{HEADER}\n{ROW}\n", []),  # the heading of what stands below it
+    ],
+)
+def test_a_name_alone_right_below_a_row_is_that_of_a_row_that_lost_its_values(below: str, unread: list[int]):
+    read = reading(f"{HEADER}\n{ROW}\n{below}")
+    assert read.disk["device"].tolist() == ["sda", "sda"]
+    assert read.unread == unread
+
+
 def test_halves_of_two_rows_are_not_one():
     words = VMSTAT_ROW.split()
     read = reading(f"{VMSTAT}\n{' '.join(words[:8])}\n{' '.join(words[:8])}\n{VMSTAT_ROW}\n")

@@ -37,6 +37,8 @@ def stamps(read: object) -> list[str]:
             ["Fri Nov 20 18:59:50 EST 2026", "Fri Nov 20 18:59:55 EST 2026", "Fri Nov 20 19:00:00 EST 2026"],
             "UTC",
         ),
+        ([f"Fri Nov 20 {clock} -0500 2026" for clock in ("18:59:50", "18:59:55", "19:00:00")], "UTC"),
+        ([f"21 Nov 2026 {clock} +03" for clock in ("02:59:50", "02:59:55", "03:00:00")], "UTC"),
         (["Time: 23:59:50", "Time: 23:59:55", "Time: 00:00:00"], None),
         (["23:59:50", "23:59:55", "00:00:00"], None),
     ],
@@ -82,9 +84,41 @@ def test_without_a_date_times_are_unknown_but_lengths_are_not():
     assert read.disk["interval_s"].tolist() == [30, 30]
 
 
+def test_a_date_with_a_zone_in_figures_is_a_clock_between_rows_of_a_table_too():
+    row = "1 2 0 90000 1000 50000 0 0 200 310 500 900 7 3 80 10 0\n"
+    clocks = "".join(f"Fri Nov 20 12:00:{s:02} +0545 2026\n{row}" for s in (0, 10, 20))
+    queue = reading(f"r b swpd free buff cache si so bi bo in cs us sy id wa st\n{clocks}").tables["queue"]
+    assert queue["time"].astype(str).str[11:19].tolist() == ["06:15:00", "06:15:10", "06:15:20"]
+
+
 def test_a_zone_that_one_clock_names_holds_for_all():
     read = reading(f"Fri Nov 20 12:00:00 CET 2026\n{report(1)}11/20/26 12:00:30\n{report(2)}")
     assert stamps(read) == ["2026-11-20 11:00:00+00:00", "2026-11-20 11:00:30+00:00"]
+
+
+CPU_ROWS = "12:00:00 CPU %user %sys %iowait %idle\n12:00:01 all 1.00 1.00 0.00 98.00\n12:00:01 0 1.00 1.00 0.00 98.00\n\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "time"),
+    [
+        ("zzz ***Fri Nov 20 12:00:00 EST 2026", "2026-11-20 17:00:01+00:00"),
+        ("2026-11-20T11:59:58+0100", "2026-11-20 11:00:01+00:00"),
+        ("Fri Nov 20 17:00:00 UTC 2026", "2026-11-20 12:00:01"),  # date -u
+        ("Sat Nov 21 12:00:00 EST 2026", "2026-11-20 12:00:01"),  # sar -f of the day before
+        ("Fri Nov 20 12:00:00 2026", "2026-11-20 12:00:01"),
+    ],
+)
+def test_rows_with_clocks_that_begin_at_the_clock_above_are_of_its_zone(above: str, time: str):
+    read = reading(f"{above}\n{BANNER}{CPU_ROWS}")
+    assert read.tables["cpu"]["time"].astype(str).tolist() == [time, time]
+
+
+def test_tables_with_and_without_clocks_in_their_rows_share_the_clock_of_oswatcher():
+    snapshot = "zzz ***Fri Nov 20 12:00:00 EST 2026\n" + BANNER
+    read = reading(snapshot + CPU_ROWS + snapshot + report(0.37) + report(33.33))
+    assert stamps(read)[0] == "2026-11-20 17:00:00+00:00"
+    assert read.tables["cpu"]["time"].astype(str).tolist() == ["2026-11-20 17:00:01+00:00"] * 2
 
 
 @pytest.mark.parametrize("first", ["Fri Nov 20 23:59:50 2026", "zzz <11/20/2026 23:59:50> Count:720"])
@@ -189,6 +223,31 @@ def test_one_report_on_the_grid_of_another_interval_than_stated_is_not_since_boo
     rows = f"sdb 0.00 {merged} 1.00 4034.67 4.00 35085.33 17.38 1.50 4.40 2.90 99.00\n"
     rows += "dm-0 0.00 0.00 1.00 7116.67 4.00 35085.33 9.86 1.50 4.40 2.90 99.00\n"
     assert reading(f"$ {command}\n{HEADER}{rows}").disk["since_boot"].tolist() == [is_since_boot] * 2
+
+
+def steady(*reads: float) -> str:
+    row = "sd{} 0.00 0.00 {:.2f} {:.2f} {:.2f} 8.00 19.40 1.02 5.90 5.62 37.22"
+    return "".join(
+        HEADER
+        + "\n".join(row.format(disk, rate * n, rate + n, 8 * rate) for n, disk in enumerate("abc", 1))
+        + "\n\n"
+        for rate in reads
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "reads", "is_since_boot"),
+    [
+        ("$ iostat -x 30 4\n", [48.03, 49.03, 50.07, 47.9], True),  # all that it prints
+        ("$ iostat -x 30 5\n", [48.03, 49.03, 50.07, 47.9], False),  # the first may have been left out
+        ("$ iostat -xy 30 4\n", [48.03, 49.03, 50.07, 47.9], False),
+        ("$ iostat -x 1 9\n", [48.37, 49, 50, 47], True),  # no sample of a second has such rates
+        ("$ iostat -x 1 9\n", [48, 49, 50, 47], False),
+    ],
+)
+def test_a_first_report_of_a_steady_load_is_since_boot_where_the_command_tells(command, reads, is_since_boot):
+    read = reading(command + BANNER + steady(*reads))
+    assert read.disk["since_boot"].tolist() == [is_since_boot] * 3 + [False] * 9
 
 
 SIZED = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
@@ -777,6 +836,9 @@ def test_rows_of_vmstat_below_lines_left_out_have_their_own_time():
         # a collector that began late, and one whose samples differ anyway
         ("02:45:02 AM", ["02:50:02 AM", "03:00:02 AM"], [300, 600]),
         ("12:00:01 AM", ["12:30:01 AM", "12:40:01 AM", "01:30:01 AM"], [1800, 600, 3000]),
+        # the first row was lost, or two: a step of one second is of no longer sample
+        ("12:00:01 AM", ["12:00:03 AM", "12:00:04 AM"], [1, 1]),
+        ("12:00:01 AM", ["12:00:04 AM", "12:00:05 AM"], [None, 1]),
     ],
 )
 def test_a_first_row_far_below_the_clock_of_its_header(header, clocks, lengths):
@@ -821,6 +883,20 @@ def test_rows_out_of_order_are_said():
     header = "14:00:00     DEV   tps   rd_sec/s   wr_sec/s   avgrq-sz   avgqu-sz   await   svctm   %util\n"
     assert [line for line, reason in notes_on(BANNER + header + "".join(rows)) if "before" in reason] == [5]
     assert not notes_on(BANNER + header + "".join(sorted(rows)))
+
+
+@pytest.mark.parametrize(
+    ("clocks", "is_said"),
+    [
+        (["2026-11-01T01:59:50-0400", "2026-11-01T01:00:00-0500", "2026-11-01T01:00:10-0500"], False),
+        (["Sun Nov 1 01:59:50 EDT 2026", "Sun Nov 1 01:00:00 EST 2026"], False),
+        (["2026-11-01T01:59:50-0500", "2026-11-01T01:00:00-0500"], True),
+        (["2026-11-01T01:59:50-0500", "2026-11-01T02:00:00-0400"], True),
+    ],
+)
+def test_a_clock_whose_zone_alone_changes_does_not_go_back(clocks: list[str], is_said: bool):
+    read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks)))
+    assert any("before that of the row above" in note.reason for note in read.notes) == is_said
 
 
 def test_a_row_whose_own_time_is_damaged_is_said():

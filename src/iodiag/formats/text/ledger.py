@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
 
 import numpy as np
 
 from iodiag.formats import clock as _clock
+from iodiag.formats import table_formats
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
@@ -180,7 +182,10 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
     widths = {_width(block) for block in found.blocks.patterns}
-    is_ours = [not widths or _may_be_ours(text.words(n), widths) for n in loose.tolist()]
+    of_others = _below_other_headings(found, loose.tolist())
+    is_ours = [
+        not widths or (_may_be_ours(text.words(n), widths) and n not in of_others) for n in loose.tolist()
+    ]
     others = [n for n, is_own in zip(loose.tolist(), is_ours, strict=True) if not is_own]
     if others:
         many = f"numbers of no table that iodiag reads: {len(others)} line{'s' if len(others) > 1 else ''}"
@@ -324,6 +329,35 @@ def _may_be_ours(words: Sequence[str], widths: Collection[int]) -> bool:
     is_named = any(map(is_kernel_name, words[clock : clock + 1]))
     is_as_wide = len(words) in widths and sum(not is_figure(word) for word in words[:_MOST_WORDS]) <= 1
     return bool(is_as_wide or clock or is_named or all(map(is_figure, words[:_MOST_WORDS])))
+
+
+def _below_other_headings(found: Walk, lines: Sequence[int]) -> set[int]:
+    """Those of some lines of numbers, in order, that another program's heading stands above."""
+    result: set[int] = set()
+    for line in lines:
+        if line - 1 in result or (line and _heads(found.text.line(line - 1), found.text.line(line))):
+            result.add(line)
+    return result
+
+
+def _heads(heading: str, row: str) -> bool:
+    """Whether all of a row's numbers stand below the words of a line, and no column is known by one of these.
+
+    They begin where such words begin, or end where they end.
+    """
+    above, below = (
+        [*re.finditer(r"\S+", text.expandtabs()[:LONGEST_LINE].rstrip())] for text in (heading, row)
+    )
+    words = {match[0] for match in above}
+    if not words or any(map(is_figure, words)) or not words.isdisjoint(_known_columns()):
+        return False
+    starts, ends = {match.start() for match in above}, {match.end() for match in above}
+    return all(match.start() in starts for match in below) or all(match.end() in ends for match in below)
+
+
+@cache
+def _known_columns() -> frozenset[str]:
+    return frozenset(word for fmt in table_formats() for header in fmt.headers for word in header.split())
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:

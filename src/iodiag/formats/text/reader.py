@@ -85,9 +85,21 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         yield from context.block.tables
     for line, reason in untrue:
         yield ParseNote(source.name, int(text.numbers[line]), reason, text.line(line)[:200])
+    yield from _unsettled(found)
     yield from _remarks(found, all_rows)
     yield from unread_notes(found, all_rows)
     yield ledger(source, text, found.classes)
+
+
+def _unsettled(found: Walk) -> Iterator[ParseNote]:
+    """A note for rows without a header that several fit, with what settles it."""
+    for headers, lines in found.unsettled.items():
+        ways = " or ".join(f'--columns "{header}"' for header in headers)
+        several = f"{len(lines)} row{'s' if len(lines) > 1 else ''} without a header, which several fit"
+        remark = f"{several}; give the one under which they were printed: {ways}"
+        yield ParseNote(
+            found.name, int(found.text.numbers[lines[0]]), remark, found.text.line(lines[0])[:200]
+        )
 
 
 def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:

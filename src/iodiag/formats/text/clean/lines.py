@@ -79,6 +79,7 @@ _NOTHING = dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", "")
 _LONE_MARK = re.compile("(?<=\\S )( *)[\u200b-\u200f\u2060\ufeff]+(?= +\\S)")
 """A cell that holds nothing to be seen: a number was there, and those behind it must not move up."""
 _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c", " ")
+_SPACE |= {space.decode(): " " for space in _SPACES}  # those of entities
 _FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:()"}
 _WIDE_DIGITS = str.maketrans({chr(0xFEE0 + ord(sign)): sign for sign in "0123456789"})
 _WIDE_NUMBER = re.compile("(?<!\\S)[^A-Za-z\\s]*[\uff10-\uff19][^A-Za-z\\s]*(?!\\S)")
@@ -431,7 +432,11 @@ def _may_be_dressed(text: Text, is_printable: bool) -> Bools:
 
 def _decoded(match: re.Match[str]) -> str:
     """The characters of a run of quoted-printable escapes."""
-    return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace").replace("\n", " ")
+    data = bytes.fromhex(match[0].replace("=", ""))
+    try:
+        return data.decode().replace("\n", " ")
+    except UnicodeDecodeError:  # a mail of Latin-1: =A0 is its no-break space
+        return data.decode("latin-1").replace("\n", " ")
 
 
 def _unquoted(text: str) -> str:

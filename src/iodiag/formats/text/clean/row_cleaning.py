@@ -238,4 +238,5 @@ def _is_split(one: str, other: str) -> bool:
         return False
     values = [int(word[:12]) for word in (*first, *rest)]
     shown = values[-shares - 1 : -1] if len(values) == 18 else values[-shares:]
-    return abs(sum(shown) - 100) <= 1
+    # a time below a whole row is no share
+    return abs(sum(shown) - 100) <= 1 and values[-1] <= 100

@@ -11,7 +11,13 @@ import numpy as np
 from iodiag.formats import clock as _clock
 from iodiag.formats.text.rows.arithmetic import obeys
 from iodiag.formats.text.rows.numbers import is_figure, is_value
-from iodiag.formats.text.rows.single_row_parser import OneRow, is_item, is_kernel_name, parse_row
+from iodiag.formats.text.rows.single_row_parser import (
+    OneRow,
+    is_item,
+    is_kernel_name,
+    is_name_alone,
+    parse_row,
+)
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, label_sizes
 from iodiag.formats.types import Layout
@@ -167,9 +173,11 @@ def _begins(block: Block, words: list[str]) -> bool:
 
 
 def _give_up(found: Walk, progress: _Progress) -> None:
-    """Class a beginning that never completed: unread when it holds numbers, else left for prose."""
+    """Class a beginning that never completed: unread when it is a row's for certain, else left for prose."""
     for line in progress.pieces:
-        if _looks_like_numbers(found.text.words(line)):
+        words, layout = found.text.words(line), found.blocks[progress.block].layout
+        is_named = not found.text.is_blank[line - 1] and is_name_alone(layout, words)
+        if is_named or _looks_like_numbers(words):
             found.classes[line] = CLASS["unread"]
     progress.pieces = []
 

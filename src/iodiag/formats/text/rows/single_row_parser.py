@@ -25,6 +25,7 @@ _KERNEL_NAME = re.compile(
     r"(?:sd|hd|vd|xvd)[a-z]{1,4}\d*|nvme\d+(?:c\d+)?n\d+(?:p\d+)?|dm-\d+|md[\d_]\w*|(?:loop|sr|scd|st|fd|zram|ram|nbd|drbd"
     r"|bcache|pmem|rbd|ubd|mmcblk|zd|emcpower|dasd|vx|sg|mtdblock)[\w!/]*\d\w*|dev\d+-\d+|(?:cciss|rd|ida)[/!]\S+"
 )
+_SHARE = re.compile(r"[^\s/]+:/(?!/)\S*|\\\\\S+")
 _OVERWRITTEN = re.compile(r"\.{1,3}(?:(?:v?e)?r)?age:")
 """The end of Average: where ^C or a prompt stood on the line; no Minimum ends so."""
 
@@ -190,6 +191,18 @@ def is_item(layout: Layout, word: str) -> bool:
     if word.startswith("%"):
         return False
     return any(map(str.isalpha, word)) or (len(word) >= 10 and word.isdigit()) or ":" in word
+
+
+def is_name_alone(layout: Layout, words: Sequence[str]) -> bool:
+    """Whether a line right below a table's rows is an item's name alone, by its form: its values are lost.
+
+    A device is called as the kernel does or by its path, a mount by its server and what that exports.
+    """
+    if len(words) != 1 or words[0].endswith(":") or layout.clock == "row":
+        return False
+    if layout.key == "device":
+        return is_kernel_name(words[0]) or words[0].startswith("/dev/")
+    return layout.key == "mount" and bool(_SHARE.fullmatch(words[0]))
 
 
 def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:

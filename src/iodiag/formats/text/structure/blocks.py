@@ -202,7 +202,8 @@ class Walk:
     `blocks` all of them.
     `phases` are the labels of its phases. `loose` are lines of numbers without a header; `foreign` tells
     which other system's tool stands where, `elided` where somebody left rows out, `lent` the header of a
-    table further down that rows without one were read under, by the first of these.
+    table further down that rows without one were read under, by the first of these. `unsettled` are the lines
+    of rows without a header, by the headers of which nothing tells which is theirs.
     """
 
     text: Text
@@ -219,6 +220,7 @@ class Walk:
     foreign: dict[str, int] = field(default_factory=dict)
     elided: list[int] = field(default_factory=list)
     lent: dict[int, int] = field(default_factory=dict)
+    unsettled: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     has_am_pm: bool = False
 
     @cached_property

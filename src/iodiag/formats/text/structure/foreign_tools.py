@@ -56,7 +56,8 @@ _ANY_WORD = frozenset(word for words, _ in _HEADERS for word in words)
 _LINES = tuple(
     (re.compile(pattern), tool)
     for pattern, tool in (
-        (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-{1,9}dsk/\S|\"?(?:pcp-)?[Dd]stat \d", "dstat"),
+        (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-{1,9}dsk/\S|\"?[Dd]stat \d", "dstat"),
+        (r'"?pcp-dstat \d', "pcp-dstat"),
         (
             r"(?:AAA,(?:progname|command|version|host|time|date)|ZZZZ,T\d{4,6}),|.{0,3}nmon[-─].{0,60}Hostname=",
             "nmon",
@@ -75,7 +76,7 @@ _LINES = tuple(
 )
 _OF_LINUX = frozenset(
     (
-        *("ps", "dstat", "nmon", "atop", "collectl", "nfsstat", "PCP"),
+        *("ps", "dstat", "pcp-dstat", "nmon", "atop", "collectl", "nfsstat", "PCP"),
         *("lsof", "slabtop", "netstat", "ss", "/proc/net/dev"),
         *("docker stats", "ceph osd df", "ceph osd perf"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),

@@ -145,23 +145,26 @@ def _settled(found: Walk, run: _Run, origin: Origin) -> Layout | None:
         return below
     kernel = origin.banner.kernel if origin.banner else ""
     ending = _ending(found, run)
-    passed = []
+    passed: list[tuple[str, Layout]] = []
     for fmt in table_formats():
-        layouts = [header.layout for words in fmt.headers if (header := find_header(words.split()))]
+        headed = [(words, header.layout) for words in fmt.headers if (header := find_header(words.split()))]
         if run.clock_tokens:
             # a script may have put the time in front of rows of a tool that prints none
-            layouts = [layout._replace(clock="row") for layout in layouts]
+            headed = [(words, layout._replace(clock="row")) for words, layout in headed]
         fitting = [
-            layout
-            for layout in layouts
+            (words, layout)
+            for words, layout in headed
             if (layout.clock == "row") == (run.clock_tokens > 0)
             and _names(layout)[len(layout.columns) - len(ending) :] == ending
             and _fits(layout, run)
             and _is_proven(layout, run)
         ]
-        chosen = fmt.preferred(fitting, kernel) if fmt.preferred and len(fitting) > 1 else None
-        passed += [chosen] if chosen else fitting
-    return passed[0] if len(passed) == 1 else None
+        layouts = [layout for _, layout in fitting]
+        chosen = fmt.preferred(layouts, kernel) if fmt.preferred and len(fitting) > 1 else None
+        passed += [pair for pair in fitting if chosen is None or pair[1] is chosen]
+    if len(passed) > 1:
+        found.unsettled.setdefault(tuple(words for words, _ in passed), []).extend(run.lines)
+    return passed[0][1] if len(passed) == 1 else None
 
 
 def _ending(found: Walk, run: _Run) -> list[str]:

@@ -13,7 +13,7 @@ from iodiag.formats import table_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
-from iodiag.formats.text.rows.single_row_parser import is_kernel_name, parse_row
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name, is_name_alone, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import (
     Header,
@@ -350,6 +350,8 @@ def is_row_like(found: Walk, state: WalkState, index: int, words: Sequence[str],
         return share >= 0.5
     if len(words) > 1 or state.table.layout.key is None:
         return parse_row(state.table, found.text.line(index), found.text.line(state.at)) is not None
+    if not found.text.is_blank[index - 1] and is_name_alone(state.table.layout, words):
+        return True
     following = next_line(found.text, index)
     return following >= 0 and numeric_share(found.text.words(following)) >= 0.9
 

@@ -102,7 +102,7 @@ def _visit(found: Walk, state: WalkState, index: int) -> int:
     # a clock that a context format begins with is its own: the first snapshot has no other time
     if len(words) == 1 and words[0].isdigit() and (used := _context(found, state, index, line)):
         return used
-    if share < 0.5 or len(words) < 3 or _grammar.names_tool(line):
+    if share < 0.5 or len(words) < 3 or _grammar.names_tool(line) or _is_date(line):
         if used := open_header(found, state, index, line, words):
             return used
         if _mark(found, state, index, line, words):
@@ -124,6 +124,12 @@ def _visit(found: Walk, state: WalkState, index: int) -> int:
     else:
         interrupt(found, state, index, line, words)
     return 1
+
+
+def _is_date(line: str) -> bool:
+    """Whether a line is a date and a time: with a zone in figures half of its words are numbers."""
+    clock = _clock.parse_line(line) if ":" in line else None
+    return clock is not None and clock.day is not None
 
 
 def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str, ...]) -> bool:

@@ -99,7 +99,8 @@ def begins_at_boot(
     # vmstat prints no banner: one above it is another tool's
     is_announced = origin.banner is not None and first_report != "since boot"
     if is_announced or is_own_command or (is_begun and not _report_times.lies_among(groups)):
-        return _report_times.may_be_since_boot(groups, stated, is_announced=is_announced)
+        is_whole = own is not None and max(rows.report.max(initial=-1) for rows in groups) + 1 == most
+        return _report_times.may_be_since_boot(groups, stated, is_announced, is_whole)
     if first_report == "since boot":
         if _report_times.is_alone(groups):
             return not _is_of_now(parts[0]) and _report_times.may_be_since_boot(groups)

@@ -41,8 +41,9 @@ def clock_notes(found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing])
         at = np.flatnonzero(~is_untimed)
         # the sections of sar begin again at the first sample, and so do runs one below the other
         group = rows.block if rows.layout.clock == "row" else timing.segment
-        # one without a date tells nothing beside one that has it
-        back = _clock.first_back(timing.local[at], np.where(timing.is_dated, group, -1 - group)[at])
+        # one without a date tells nothing beside one that has it, nor one without a zone beside one with it
+        group = 2 * np.where(timing.is_dated, group, -1 - group) + np.isnan(timing.offset)
+        back = _clock.first_back(timing.absolute[at], group[at])
         if back >= 0:
             yield _note(found, int(rows.lines[at[back]]), _clock.GOES_BACK)
 

@@ -33,7 +33,8 @@ _OF_ANY = _SELDOM / 15  # as many intervals are tried: chance puts a report on o
 _EQUAL = 0.05
 _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
-_ZONE_STEP = 900.0  # local times of two zones are some of these apart
+ZONE_STEP = 900.0
+"""Local times of two zones are some of these seconds apart."""
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
 _SIX_HOURS = 21_600.0
@@ -126,7 +127,7 @@ def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str
     for run in runs(np.maximum(above, begin)):
         here = undated[run]
         later = (seconds[here[0]] - seconds[above[run.start]]) % _clock.DAY_S
-        is_below = above[run.start] >= begin[run.start] and later < _ZONE_STEP
+        is_below = above[run.start] >= begin[run.start] and later < ZONE_STEP
         first = above[run.start] if is_below else here[0]
         base = day[first] if is_below else midnight[first]
         whole = _clock.unroll_midnight(np.append(seconds[first], seconds[here]))[1:]
@@ -343,14 +344,18 @@ def _second_of_pages(groups: Sequence[RowGroup]) -> float:
 
 
 def may_be_since_boot(
-    groups: Sequence[RowGroup], stated: float | None = None, is_announced: bool = False
+    groups: Sequence[RowGroup],
+    stated: float | None = None,
+    is_announced: bool = False,
+    is_whole: bool = False,
 ) -> bool:
     """Whether the first report of a tool that begins with an average since boot can be that average.
 
     It cannot when its event rates all lie on the grid of a short interval, that of the command (`stated`)
     or of the other reports first of all, when a device is busy all the time or more, when its totals are
     those of a few minutes or all 0 (an unused disk has read its partitions), and it need not when its numbers
-    are like those that follow. An interval that a command or the other reports tell of is believed sooner
+    are like those that follow: unless there are as many reports as the command prints (`is_whole`), or its
+    rates alone lie off the grid. An interval that a command or the other reports tell of is believed sooner
     than one that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began,
     only if chance hardly makes it, or if its load is that of the other reports as well.
     """
@@ -383,7 +388,9 @@ def may_be_since_boot(
             return False
     if any((rows.numbers[rows.report == 0][:, list(rows.util_at)] >= _ALL_THE_TIME).any() for rows in groups):
         return False
-    return not (_totals_span(groups) <= _FEW_MINUTES) and not _is_like_the_others(groups)
+    if _totals_span(groups) <= _FEW_MINUTES:
+        return False
+    return is_whole or not _is_like_the_others(groups) or must_be_since_boot(groups)
 
 
 def _likely_grid(groups: Sequence[RowGroup]) -> float:

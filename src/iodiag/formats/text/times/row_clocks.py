@@ -9,7 +9,7 @@ from iodiag.formats.clock import DAY_S
 from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, ClockSequence, Origin, Walk
-from iodiag.formats.text.times.report_times import Seconds, runs, seconds_of
+from iodiag.formats.text.times.report_times import ZONE_STEP, Seconds, runs, seconds_of
 from iodiag.formats.text.times.timing import Timing
 from iodiag.table.table import Floats, Ints
 
@@ -40,7 +40,7 @@ def set_by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: In
     is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
     firsts = np.flatnonzero(is_first)
     at, block, shown = places[firsts], block[firsts], shown[firsts]
-    local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
+    local, offset, is_dated = np.empty(len(at)), np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
     of_headers = _shown_seconds(blocks)
     for run in runs(calendar[at]):
         first = blocks[block[run.start]]
@@ -57,6 +57,7 @@ def set_by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: In
                 seconds[once] += DAY_S  # the header's clock is still the day before
         local[run] = seconds + (0.0 if np.isnan(base) else base)
         is_dated[run] = not np.isnan(base)
+        offset[run] = _zone_above(first.origin, base + (seconds[0] if began is None else began), order)
     interval = np.empty(len(at))
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run], timing.is_of_twelve)
@@ -66,9 +67,21 @@ def set_by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: In
         is_below = np.isin(blocks.first[block], np.array(found.elided, dtype=np.int64) + 1)
         interval[is_below & ~is_known] = np.median(interval[is_known])
     own = np.cumsum(is_first) - 1
-    timing.local = timing.local.copy()
+    timing.local, timing.offset = timing.local.copy(), timing.offset.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
-    timing.is_dated[samples] = is_dated[own]
+    timing.offset[samples], timing.is_dated[samples] = offset[own], is_dated[own]
+
+
+def _zone_above(origin: Origin, began: float, order: str) -> float:
+    """Seconds east of Greenwich of the clock above a banner, for rows that begin shortly after it; else NaN.
+
+    Rows that begin at another time may be of another zone (`date -u`), or of another season (`sar -f`).
+    """
+    start = origin.started
+    if start is None or start.offset_s is None:
+        return float("nan")
+    later = began - (_clock.moment(start, order) + start.offset_s)
+    return start.offset_s if 0 <= later < ZONE_STEP else float("nan")
 
 
 def _passes(blocks: Blocks, block: Ints, seconds: Floats, of_headers: Floats) -> Ints:
