@@ -95,6 +95,7 @@ def test_no_banners(line: str):
         ("$ sar -s 11:00:00 -e 16:00:00 -W", "sar", None, None),
         ("Every 2.0s: iostat -x 1 2      db1: Fri Nov 20 12:00:01 2026", "iostat", 1, 2),
         ("`iostat -x 1`", "iostat", 1, None),
+        ("shell> iostat -dmx 1", "iostat", 1, None),
         ("- iostat -x", "iostat", None, None),
         ("* `vmstat 5 3`", "vmstat", 5, 3),
         ("2. iostat -x 1", "iostat", 1, None),

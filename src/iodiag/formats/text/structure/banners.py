@@ -102,7 +102,8 @@ def undated_banner(text: str) -> Banner | None:
 
 @cache
 def _command_grammar() -> pp.ParserElement:
-    prompt = pp.Optional(pp.Suppress(pp.Regex(r".{0,120}?(?:[$#%➜:]|~|\])>?\s+(?=(?:sudo\s|\S*/)?\w)")))
+    sign = r"(?:[$#%➜:]|~|\]|\b(?:ba|c|k)?sh(?:ell)?>)"
+    prompt = pp.Optional(pp.Suppress(pp.Regex(rf".{{0,120}}?{sign}>?\s+(?=(?:sudo\s|\S*/)?\w)")))
     before = r"sudo|nohup|watch|env|stdbuf\s+-\S+|timeout\s+[\d.]+[smh]?|time|[A-Z_][A-Z0-9_]*=\S*"
     wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(before)))
     tool = pp.Regex(r"(?:/\S*/)?(?:" + "|".join(TOOLS) + r")\b")("tool")
