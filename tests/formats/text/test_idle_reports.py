@@ -138,3 +138,15 @@ def test_a_header_of_the_cpus_without_its_row_is_said():
     assert (note.line, note.is_unread) == (8, True)
     assert note.reason.startswith("1 header of the CPUs")
     assert not [note for note in reading(run(report())).notes if "without a row" in note.reason]
+
+
+def test_a_table_of_single_cpus_that_lacks_one_is_noted():
+    head = "16:33:20 {} %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"
+    row = "16:33:21 {} 99.50 0.00 0.50 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    every = head.format("CPU") + "".join(map(row.format, ("all", "0", "1"))) + "\n"
+    # rows of CPUs and the header of the nodes are lost: the row of node 0 passes for CPU 0's
+    met = head.format("CPU") + "".join(map(row.format, ("all", "0"))) + "\n"
+    later = every.replace("16:33:2", "16:33:3")
+    banner = BANNER.format(cpus=2)
+    assert "lines are lost" in reading(banner + met + later).remarks
+    assert "lines are lost" not in reading(banner + every + later).remarks

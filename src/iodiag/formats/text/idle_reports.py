@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
 from iodiag.formats.text.structure.headers import find_header
 from iodiag.model.capture import ParseNote
@@ -107,6 +108,28 @@ def lost_rows_of_cpus(found: Walk) -> Iterator[ParseNote]:
         headers = f"{len(lost)} header{'s' * (len(lost) > 1)} of the CPUs without a row; lines may be lost"
         line = int(found.text.numbers[lost[0]])
         yield ParseNote(found.name, line, headers, found.text.line(lost[0])[:200], is_unread=True)
+
+
+def missing_cpus(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
+    """A note on the first table of single CPUs of mpstat that lacks some which another has.
+
+    It prints a row for each that is online: rows of two tables may have met.
+    """
+    of_cpus = [rows for rows in all_rows if rows.layout.name == "mpstat cpu"]
+    counted = [_single_cpus(rows) for rows in of_cpus]
+    most = max((int(count.max(initial=0)) for _, count in counted), default=0)
+    lacking = [block for blocks, count in counted for block in blocks[count < most].tolist()]
+    if lacking:
+        line = found.blocks[min(lacking)].header
+        reason = f"CPUs lack a row that other tables have, in {len(lacking)}: offline, or lines are lost"
+        yield ParseNote(found.name, int(found.text.numbers[line]), reason, found.text.line(line)[:200])
+
+
+def _single_cpus(rows: Rows) -> tuple[Ints, Ints]:
+    """The blocks that have rows of single CPUs, and of how many."""
+    is_single = np.array([name != "all" for name in rows.names], dtype=np.bool_)[rows.key]
+    pairs = np.unique(np.stack((rows.block[is_single], rows.key[is_single])), axis=1)
+    return np.unique(pairs[0], return_counts=True)
 
 
 def _without_devices(cpu: Table, disk: Table) -> Ints:

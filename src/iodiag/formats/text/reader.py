@@ -23,7 +23,7 @@ from iodiag.formats.text.clean.margins import (
     unquoted,
 )
 from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
-from iodiag.formats.text.idle_reports import lost_rows_of_cpus, remark_on_empty_tables
+from iodiag.formats.text.idle_reports import lost_rows_of_cpus, missing_cpus, remark_on_empty_tables
 from iodiag.formats.text.ledger import ledger, sections, unread_notes
 from iodiag.formats.text.rows.block_rows import rows_of, stated_unit
 from iodiag.formats.text.rows.impossible_rows import true_rows
@@ -116,6 +116,7 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
         yield from remark_on_empty_tables(found)
     if "cpu" in families:
         yield from lost_rows_of_cpus(found)
+    yield from missing_cpus(found, all_rows)
     for rows in all_rows:
         last = int(rows.lines[-1])
         cells = found.text.words(last)
