@@ -613,6 +613,14 @@ def test_trouble_says_what_was_not_read():
     assert "lines of numbers could not be read" in report.headline
 
 
+def test_a_sample_is_not_the_only_one_where_rows_were_lost():
+    text = iostat([{"sda": FULL}])
+    assert "in the only sample" in report_of(text).headline
+    report = report_of(text + "sda  10.00 1.00 ?? @@ x y z\n" * 2)
+    assert "in the only sample that could be read" in report.headline
+    assert ", the only sample that could be read\n" in report.to_markdown()
+
+
 # what the rows tell where no rule names a cause
 
 BULK = {"w/s": 90.0, "wkB/s": 34000.0, "wrqm/s": 9900.0, "w_await": 120.0, "aqu-sz": 12.0, "%util": 58.0}

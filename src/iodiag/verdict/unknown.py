@@ -9,7 +9,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
-from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.array.side_by_side import leaves_out_idle, paired
 from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
@@ -226,7 +226,7 @@ def more_to_capture(views: Sequence[View]) -> str:
         more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
         if all(waiting_tasks(view).is_of_devices for view in loaded):
             more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
-        elif any(map(_hides_idle, loaded)):
+        elif any(leaves_out_idle(view.devices) for view in loaded):
             more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
     return more
 
@@ -501,22 +501,13 @@ def _where_requests_are(view: View) -> str:
         return text + ": a limit above them, NFS or a lock may be it"
     text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
     text += "the most: a limit above them, NFS, a lock"
-    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+    return say(text + (_HIDDEN if leaves_out_idle(view.devices) else " may be it"), values)
 
 
 _HIDDEN = (
     " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
     "left out, a stuck one, too)"
 )
-
-
-def _hides_idle(view: View) -> bool:
-    """Whether each row of a device has I/O, as where the tool leaves out those without."""
-    rows = [one.samples for one in view.devices]
-    is_hidden = [np.equal(part["is_omitted"], True) if "is_omitted" in part else False for part in rows]
-    return all(
-        ((part.floats("ios_per_s") > 0) | own).all() for part, own in zip(rows, is_hidden, strict=True)
-    )
 
 
 def why_unknown(views: Sequence[View]) -> str:

@@ -21,7 +21,7 @@ from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, wh
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import ONLY_SAMPLE, say
 from iodiag.analysis.states.service_times import (
     class_of,
     events_per_sample,
@@ -130,7 +130,8 @@ def verdict(
             many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
-        text = text.replace("no disk statistics", "no disk statistics that could be read")
+        for claim in ("no disk statistics", ONLY_SAMPLE):
+            text = text.replace(claim, f"{claim} that could be read")
         text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
