@@ -1192,6 +1192,32 @@ def test_a_full_device_for_which_cpus_wait_in_every_sample_is_critical(run, samp
     assert ("iowait is 60.0 %" in finding.summary) is (iowait == 60.0)
 
 
+@pytest.mark.parametrize(
+    ("since_boot", "iowait", "severity"),
+    [
+        (load(90, 430, reads=0.9, util=80), 77.0, "critical"),
+        (load(90, 430, reads=0.9, util=80), 12.0, "warning"),
+        (load(90, 12, reads=0.9, util=30), 77.0, "warning"),
+    ],
+    ids=["the same", "CPUs did not wait", "prompt since boot"],
+)
+def test_one_sample_that_is_as_bad_as_the_time_since_boot_is_no_passing_flood(
+    run, since_boot, iowait, severity
+):
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 2.00 0.00 1.00 {} 0.00 {}\n\n"
+    text = "Device: r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await %util\nsda {}\n\n"
+    names = ("r/s", "w/s", "rkB/s", "wkB/s", "aqu-sz", "r_await", "w_await", "%util")
+    reports = ((since_boot, iowait), (load(95, 190, reads=0.9, util=99), 96.0))
+    printed = banner(cpus=1)
+    for row, waited in reports:
+        one = {name: row.get(name, 0.0) for name in names}
+        wait = 1000 * one["aqu-sz"] / (one["r/s"] + one["w/s"])
+        cells = (*(one[name] for name in names[:4]), 20, one["aqu-sz"], wait, wait, wait, one["%util"])
+        printed += cpu.format(waited, 97 - waited) + text.format(" ".join(f"{cell:.2f}" for cell in cells))
+    (finding,) = found(run(printed))
+    assert finding.severity == severity
+
+
 def split(reads, read_ms, writes, write_ms, util=100.0):
     """Reads of 77 kB behind quick writes of 16 kB, as a cache takes them."""
     depth = (reads * read_ms + writes * write_ms) / 1000
