@@ -763,6 +763,13 @@ def test_nine_in_ten_requests_name_a_direction(run, reads, direction):
     assert f"saturated: {direction} of 8 kB take 180 ms" in finding.summary
 
 
+def test_a_sentence_on_reads_has_the_latency_and_the_queue_of_reads(run):
+    """93 % of the requests are reads, of 200 ms; with the writes the mean is 195 ms."""
+    row = {"r/s": 93.0, "w/s": 7.0, "rkB/s": 930.0, "wkB/s": 63.0, "r_await": 200.0, "w_await": 130.0}
+    (finding,) = found(run(iostat([{"sda": {**row, "aqu-sz": 19.5, "%util": 99.0}}])))
+    assert "reads of 10 kB take 200 ms with 18.60 in flight" in finding.summary
+
+
 QUEUED, CALM_ONE = load(24000, 2.5, size=12, util=100), load(9000, 0.3, size=12, util=60)
 
 
