@@ -63,6 +63,23 @@ def test_a_sentence_has_its_values(template, sentence):
     assert say(template, values) == sentence
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "sentence"),
+    [
+        (24.96, 25.14, "with 25 to 25.1 in flight"),
+        (24.951, 24.952, "with 25 in flight"),
+        (2.0, 20.0, "with 2 to 20 in flight"),
+    ],
+)
+def test_a_range_whose_ends_print_alike_is_one_number(low, high, sentence):
+    text = "with {low:.3g} to {high:.3g} in flight"
+    assert say(text, {"low": low, "high": high}) == sentence
+
+
+def test_a_step_between_numbers_that_print_alike_remains_a_step():
+    assert say("from {a} to {a}; sda1 to 10", {"a": 3}) == "from 3 to 3; sda1 to 10"
+
+
 def test_a_sentence_without_a_value_for_its_name_is_refused():
     with pytest.raises(KeyError, match="rate"):
         say("{rate} requests/s", {})

@@ -459,3 +459,37 @@ def test_cpus_of_which_no_sample_shows_all_are_not_said_to_be_unread(report_of):
     shown = report_of(text, iostat([{"sda": load(9, 5, size=16, depth=1)}] * 3), rules=[RULE])
     (outcome,) = [one for one in shown.outcomes if one.rule == RULE]
     assert "no table" not in outcome.reason
+
+
+FIRST = {"us": 73, "sy": 7, "id": 20}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "shares", "cpus", "told"),
+    [
+        (60, FIRST, 1, True),
+        (60, FIRST, None, True),
+        (9, FIRST, None, False),
+        (60, FIRST, 16, False),
+        (60, {"us": 20, "sy": 7, "id": 73}, 1, False),
+    ],
+    ids=["one CPU", "CPUs not counted", "no crowd on a few CPUs", "enough CPUs", "idle CPUs"],
+)
+def test_a_crowd_in_the_only_row_is_told(report_of, tasks, shares, cpus, told):
+    """The first row of vmstat: its shares are averages since boot, its tasks are of the moment."""
+    names = "r b swpd free buff cache si so bi bo in cs us sy id wa"
+    row = {"r": tasks, "free": 90000, "cache": 70000, "bi": 79, "bo": 32, "in": 90, "cs": 45} | shares
+    text = f"procs ---memory---\n{names}\n{' '.join(str(row.get(name, 0)) for name in names.split())}\n"
+    report = report_of(text, rules=[RULE], cpus=cpus)
+    assert bool(only(report)) == told
+    if told:
+        assert (only(report).severity, only(report).confidence) == ("notice", "low")
+        assert "60 tasks want to run" in report.headline
+        assert "at one moment; the CPUs were 80 % busy on average" in only(report).summary
+
+
+def test_a_crowd_on_busy_cpus_is_a_cost_where_they_are_counted(report_of):
+    rows = [{"r": 40, "us": 70, "sy": 10, "id": 20, "wa": 0}] * 2
+    finding = only(report_of(vmstat(rows), rules=[RULE], cpus=2))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "40 tasks want to run on 2 CPUs, at 2 of 3 moments" in finding.summary

@@ -350,7 +350,7 @@ def test_stalls_that_a_mean_over_minutes_hides_are_work_that_stands_still(
 
 @pytest.mark.parametrize(
     ("header", "told"),
-    [("13:00:01", "meanwhile"), ("01:00:01", "in 3 samples of the CPUs, of other reports")],
+    [("13:00:01", "Meanwhile"), ("01:00:01", "In other reports")],
 )
 def test_what_cpus_of_other_times_counted_is_told_as_such(report_of, header, told):
     hour = header[:2]
@@ -358,8 +358,10 @@ def test_what_cpus_of_other_times_counted_is_told_as_such(report_of, header, tol
     text += "".join(f"13:{n}0:01 sda 1.40 9.00 9.00 12.86 9.80 7000.00 97.00\n" for n in (1, 2, 3))
     text += f"\n{header} CPU %user %nice %system %iowait %steal %idle\n"
     text += "".join(f"{hour}:{n}0:01 all 1.00 0.00 1.00 {86 + n}.00 0.00 {12 - n}.00\n" for n in (1, 2, 3))
-    said = [item.text for item in only(report_of(text, rules=[RULE])).evidence]
-    assert f"iowait is 88 % and idle time 10 % (median) {told}" in said
+    finding = only(report_of(text, rules=[RULE]))
+    assert f" {told} iowait is 88 %." in finding.summary
+    said = f"3 samples of the CPUs, {told.lower()}: iowait is 88 %, idle time 10 %"
+    assert said in [item.text for item in finding.evidence]
 
 
 def test_cpus_without_iowait_add_nothing(report_of):

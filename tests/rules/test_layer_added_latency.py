@@ -322,3 +322,42 @@ def test_what_a_layer_adds_is_told_by_its_effect(report_of, rate, upper, is_told
         only(report)
     else:
         assert "6 % of the time" in silent(report).reason
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_told"),
+    [({"sda": {}}, True), ({}, False), ({"sdb": {}}, False), ({"sdb": row(9, 1.0)}, False)],
+    ids=["an idle row", "no row at all", "an idle disk beside", "one that works beside"],
+)
+def test_a_disk_without_a_row_is_not_known_to_answer_quickly(report_of, beside, is_told):
+    """Below the layer one sample has a slow disk; of the others only the rows of the layer were taken."""
+    slow = row(200.0, 300.0)
+    samples = [{"dm-0": slow, "sda": row(200.0, 290.0)}] + [{"dm-0": slow, **beside}] * 9
+    tree = CRYPT + "sdb 8:16 disk\n" if "sdb" in beside else CRYPT
+    report = report_of(sar_d(list(map(sar_row, samples))), tree, rules=[RULE])
+    if is_told:
+        only(report)
+    else:
+        assert silent(report).status == "clear"
+
+
+def sar_row(sample):
+    """The columns of `sar -d` of a sample of iostat's."""
+    return {
+        name: {
+            "tps": one.get("r/s", 0.0),
+            "rkB/s": one.get("rkB/s", 0.0),
+            "await": one.get("r_await", 0.0),
+            **{column: one[column] for column in ("aqu-sz", "%util") if column in one},
+        }
+        for name, one in sample.items()
+    }
+
+
+def test_a_disk_that_is_left_out_as_idle_is_known_to_be(report_of):
+    """Of a volume over two disks -z leaves out the idle one; where both are left out nothing is known."""
+    tree = "NAME TYPE\nsda disk\n`-v0 lvm\nsdb disk\n`-v0 lvm\n"
+    samples = [{"dm-0": row(50, 900.0), "sda": row(50, 2.0)}, {"dm-0": row(50, 900.0)}] * 5
+    samples += [{"dm-0": row(50, 2.0), "sdb": row(50, 1.9)}]
+    finding = only(report_of(iostat(samples), tree.replace("v0", "dm-0"), rules=[RULE]))
+    assert "in 5 of 11 samples" in finding.summary

@@ -76,8 +76,13 @@ DISKS = {"sda": row(800.0), "sdb": row(800.0)}
 
 @pytest.mark.parametrize(
     ("last", "ratio"),
-    [(DISKS, 3.0), (DISKS | {"md0": row(400.0)}, 3.67), (dict.fromkeys(DISKS, row(0.0)), 3.0)],
-    ids=["the layer is cut off", "it moved less", "it is left out as idle"],
+    [
+        (DISKS, 3.0),
+        ({"md0": row(800.0)}, 3.0),
+        (DISKS | {"md0": row(400.0)}, 3.67),
+        (dict.fromkeys(DISKS, row(0.0)), 3.0),
+    ],
+    ids=["the layer is cut off", "the disks are", "it moved less", "it is left out as idle"],
 )
 def test_a_report_that_lacks_a_layer_is_not_summed(report_of, last, ratio):
     samples = [DISKS | {"md0": row(800.0)}] * 3 + [last] * 3

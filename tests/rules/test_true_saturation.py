@@ -763,6 +763,13 @@ def test_nine_in_ten_requests_name_a_direction(run, reads, direction):
     assert f"saturated: {direction} of 8 kB take 180 ms" in finding.summary
 
 
+def test_a_sentence_on_reads_has_the_latency_and_the_queue_of_reads(run):
+    """93 % of the requests are reads, of 200 ms; with the writes the mean is 195 ms."""
+    row = {"r/s": 93.0, "w/s": 7.0, "rkB/s": 930.0, "wkB/s": 63.0, "r_await": 200.0, "w_await": 130.0}
+    (finding,) = found(run(iostat([{"sda": {**row, "aqu-sz": 19.5, "%util": 99.0}}])))
+    assert "reads of 10 kB take 200 ms with 18.60 in flight" in finding.summary
+
+
 QUEUED, CALM_ONE = load(24000, 2.5, size=12, util=100), load(9000, 0.3, size=12, util=60)
 
 
@@ -1202,6 +1209,32 @@ def test_a_full_device_for_which_cpus_wait_in_every_sample_is_critical(run, samp
     (finding,) = found(run(iostat([{"sda": row} for row in samples], cpu)))
     assert finding.severity == severity
     assert ("iowait is 60.0 %" in finding.summary) is (iowait == 60.0)
+
+
+@pytest.mark.parametrize(
+    ("since_boot", "iowait", "severity"),
+    [
+        (load(90, 430, reads=0.9, util=80), 77.0, "critical"),
+        (load(90, 430, reads=0.9, util=80), 12.0, "warning"),
+        (load(90, 12, reads=0.9, util=30), 77.0, "warning"),
+    ],
+    ids=["the same", "CPUs did not wait", "prompt since boot"],
+)
+def test_one_sample_that_is_as_bad_as_the_time_since_boot_is_no_passing_flood(
+    run, since_boot, iowait, severity
+):
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 2.00 0.00 1.00 {} 0.00 {}\n\n"
+    text = "Device: r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await %util\nsda {}\n\n"
+    names = ("r/s", "w/s", "rkB/s", "wkB/s", "aqu-sz", "r_await", "w_await", "%util")
+    reports = ((since_boot, iowait), (load(95, 190, reads=0.9, util=99), 96.0))
+    printed = banner(cpus=1)
+    for row, waited in reports:
+        one = {name: row.get(name, 0.0) for name in names}
+        wait = 1000 * one["aqu-sz"] / (one["r/s"] + one["w/s"])
+        cells = (*(one[name] for name in names[:4]), 20, one["aqu-sz"], wait, wait, wait, one["%util"])
+        printed += cpu.format(waited, 97 - waited) + text.format(" ".join(f"{cell:.2f}" for cell in cells))
+    (finding,) = found(run(printed))
+    assert finding.severity == severity
 
 
 def split(reads, read_ms, writes, write_ms, util=100.0):

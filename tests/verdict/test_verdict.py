@@ -375,6 +375,37 @@ def test_a_device_that_waits_is_told_with_the_numbers_of_its_own_host():
     assert "cause in words" not in text, "nor is a guess about the one an answer for the other"
 
 
+def test_averages_beside_a_symptom_are_of_its_own_host():
+    """Both hosts have one moment of vmstat and averages of sda; tasks are blocked on the second alone."""
+    vm = "procs ---memory--- ---swap-- -----io---- -system-- ----cpu----\n"
+    vm += " r b swpd free buff cache si so bi bo in cs us sy id wa\n {} 9 9 9 9 0 0 9 9 9 9 5 5 90 0\n\n"
+    disk = "Linux 6.1.0 ({}) 11/20/26 _x86_64_ (2 CPU)\n\nDevice tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    disk += "sda {} 90.00 40.00 100000 200000\n\n"
+    first, second = (
+        disk.format(host, rate) + vm.format(tasks)
+        for host, rate, tasks in (("box", "44.33", "0 0"), ("other", "28.66", "0 4"))
+    )
+    report = report_of(first, second)
+    assert "4 tasks are blocked" in report.headline
+    assert "28.66" in report.headline
+    assert "44.33" not in report.headline
+    alone = vm.format("0 4").join(["Linux 6.1.0 (other) 11/20/26 _x86_64_ (2 CPU)\n\n", ""])
+    text = report_of(first, alone).headline
+    assert "Of this host the capture has no disk statistics" in text
+
+
+def test_a_clause_on_one_of_several_hosts_names_it():
+    """Averages since boot of two hosts: the busiest disk is of the first, the CPUs are of the second."""
+    banner = "Linux 6.1.0 ({}) 11/20/26 _x86_64_ (2 CPU)\n\n"
+    disk = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda {} 90.00 40.00 100000 200000\n"
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 5.00 0.00 5.00 2.00 0.00 88.00\n\n"
+    report = report_of(
+        banner.format("box") + disk.format(44.33), banner.format("other") + cpu + disk.format(28.66)
+    )
+    assert "(sda of `box`: 44.33 requests/s" in report.headline
+    assert "iowait 2.0 % (`other`)" in report.headline
+
+
 def test_effects_are_not_named_beside_their_cause():
     effect = finding("symptom", title="Effect", explained_by="some-cause")
     _, text = judged([finding("cause"), effect, finding("cause", rule="another", title="Another")])
@@ -611,6 +642,14 @@ def test_trouble_says_what_was_not_read():
     report = report_of("".join(rows))
     assert report.verdict.state == "trouble"
     assert "lines of numbers could not be read" in report.headline
+
+
+def test_a_sample_is_not_the_only_one_where_rows_were_lost():
+    text = iostat([{"sda": FULL}])
+    assert "in the only sample" in report_of(text).headline
+    report = report_of(text + "sda  10.00 1.00 ?? @@ x y z\n" * 2)
+    assert "in the only sample that could be read" in report.headline
+    assert ", the only sample that could be read\n" in report.to_markdown()
 
 
 # what the rows tell where no rule names a cause

@@ -413,7 +413,9 @@ def window(report: Report, finding: Finding, total: int | None) -> str:
         first, last = finding.samples[0] + 1, finding.samples[1] + 1
         of = f" of {wording.count(total)}" if total else ""
         if first == last:
-            words.append("the only sample" if total == 1 else f"sample {wording.count(first)}{of}")
+            is_lost = any(summary.unparsed for summary in report.sources)
+            only = "the only sample that could be read" if is_lost else "the only sample"
+            words.append(only if total == 1 else f"sample {wording.count(first)}{of}")
         else:
             words.append(f"samples {wording.count(first)} to {wording.count(last)}{of}")
     return ", ".join(words)

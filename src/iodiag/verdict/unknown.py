@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
-from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.array.side_by_side import leaves_out_idle, paired
 from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
 from iodiag.analysis.host.measured_latencies import measured_latencies
@@ -141,8 +142,8 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
-        said = f"{on_average(averaged) or of_mounts(views)}{_odd_steal(views)}"
-        said += _load_clause(views) + _cpus_on_average(averaged)
+        said = f"{on_average(averaged) or of_mounts(views)}{first_said(views, _odd_steal)}"
+        said += first_said(views, _load_clause) + first_said(averaged, _cpus_on_average)
         says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
         lead = _lead_of_averages(views, is_calm=is_calm and _NOT_SLOW in says)
         return bounds or (
@@ -151,11 +152,11 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     if averaged and all(view in averaged for view in views if view.devices):
         if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
             return _no_proof(calm + on_average(averaged), is_calm), "Capture samples: `iostat -xyt 1 60`"
-        live = next(
-            (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
-        )
+        live = first_said(views, lambda view: nobody_waits(view) or somebody_waits(view), "; ")
         said = on_average(averaged)
-        said += _load_clause(views) or ("" if live else _cpu_clause(views, "in its samples "))
+        said += first_said(views, _load_clause) or (
+            "" if live else first_said(views, partial(_cpu_clause, when="in its samples "))
+        )
         says = _calm_on_average(averaged, said) or said
         text = _lead_of_averages(views, is_calm=is_calm and not live and _NOT_SLOW in says)
         text += ": of the disks it has only averages since boot or over a run"
@@ -164,13 +165,24 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     calm = _calm_clause(views)
     is_slow = any(health == "slow" for view in views for _, health in healths(view))
     if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
-        calm = f"{nobody_waits(views[0])}; {why_unknown(views)}"
+        calm = f"{first_said(views, nobody_waits)}; {why_unknown(views)}"
     if calm:
         is_calm &= not any(map(many_ask, views))
         at_times = "If it is slow at times, capture more then:"
         more = more.replace("Capture more while it is slow:", at_times) if is_calm else more
         return _no_proof(calm, is_calm), more
     return f"This capture is not enough: {why_unknown(views)}.", more
+
+
+def where_of(host: str | None, views: Sequence[View]) -> str:
+    """Which of several hosts a sentence is about, as its end."""
+    return f" (`{host}`)" if len(views) > 1 and host else ""
+
+
+def first_said(views: Sequence[View], tell: Callable[[View], str], lead: str = "") -> str:
+    """What the first host that tells says, behind `lead`, with its name beside other hosts; else empty."""
+    told = ((view, said) for view in views if (said := tell(view)))
+    return next((f"{lead}{said}{where_of(view.host, views)}" for view, said in told), "")
 
 
 def _calm_on_average(averaged: Sequence[View], said: str) -> str:
@@ -194,13 +206,12 @@ def _lead_of_averages(views: Sequence[View], *, is_calm: bool) -> str:
     return "This capture is not enough"
 
 
-def _load_clause(views: Sequence[View]) -> str:
+def _load_clause(view: View) -> str:
     """How many tasks ran or waited by the load average, where nothing else counts them, and what waited."""
-    for view in views:
-        if (counted := load_average(view)) is not None:
-            busy = [fact.text for fact in view.facts_of("mdstat") if fact.number("progress_pct") >= 0]
-            return f"; {'; '.join([counted.text, *busy[:1]])}{who_sleeps(view)}"
-    return ""
+    if (counted := load_average(view)) is None:
+        return ""
+    busy = [fact.text for fact in view.facts_of("mdstat") if fact.number("progress_pct") >= 0]
+    return f"; {'; '.join([counted.text, *busy[:1]])}{who_sleeps(view)}"
 
 
 def more_to_capture(views: Sequence[View]) -> str:
@@ -226,7 +237,7 @@ def more_to_capture(views: Sequence[View]) -> str:
         more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
         if all(waiting_tasks(view).is_of_devices for view in loaded):
             more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
-        elif any(map(_hides_idle, loaded)):
+        elif any(leaves_out_idle(view.devices) for view in loaded):
             more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
     return more
 
@@ -247,13 +258,12 @@ def _no_proof(calm: str, is_calm: bool) -> str:
     return f"{'No trouble is visible, but the' if is_calm else 'The'} capture cannot prove health: {calm}."
 
 
-def _odd_steal(views: Sequence[View]) -> str:
+def _odd_steal(view: View) -> str:
     """That the most striking number of the CPUs is no neighbour's doing, as the end of a sentence."""
-    for view in views:
-        if (cpu := view.cpu_all) is not None and (is_odd := is_impossible(cpu)).any():
-            values: Values = {"steal": float(cpu[is_odd].floats("steal_pct").max())}
-            return say("; steal of {steal:.2f} % beside idle CPUs without work is a wrong counter", values)
-    return ""
+    if (cpu := view.cpu_all) is None or not (is_odd := is_impossible(cpu)).any():
+        return ""
+    values: Values = {"steal": float(cpu[is_odd].floats("steal_pct").max())}
+    return say("; steal of {steal:.2f} % beside idle CPUs without work is a wrong counter", values)
 
 
 def _run_averages(view: View) -> str:
@@ -336,8 +346,8 @@ def on_average(views: Sequence[View]) -> str:
     if not held:
         return ""
     *_, (view, series) = max(held, key=lambda rank: rank[:3])
-    copied = copy_clause(view)
-    return f" ({series.name}: {text_of(busiest(series), len(series.samples), 'averages')}{copied})"
+    copied, of = copy_clause(view), f" of `{view.host}`" * (len(views) > 1)
+    return f" ({series.name}{of}: {text_of(busiest(series), len(series.samples), 'averages')}{copied})"
 
 
 def _devices_without_samples(view: View) -> list[str]:
@@ -383,7 +393,7 @@ def _calm_clause(views: Sequence[View]) -> str:
     if not left and few and all(busiest(one).rate <= SELDOM_PER_S for one in few):
         first = max(few, key=lambda one: busiest(one).requests)
         said: Values = {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
-        said["then"] = f"; {nobody_waits(views[0])}" if all(map(nobody_waits, views)) else ""
+        said["then"] = first_said(views, nobody_waits, "; ") if all(map(nobody_waits, views)) else ""
         return say("next to nothing was asked of {name} ({what}){then}", said)
     if left:
         series = max((series for _, series in left), key=lambda one: _slowness(busiest(one)))
@@ -397,7 +407,7 @@ def _calm_clause(views: Sequence[View]) -> str:
             # asynchronous requests are counted as they are handed on: none were
             is_idle = "total" in values and not values["total"]
             unseen = "" if is_idle else ", though asynchronous I/O would not show"
-            return f"{nobody_waits(views[0])}{meanwhile}{unseen}; {_of_all_disks(views)}"
+            return f"{first_said(views, nobody_waits)}{meanwhile}{unseen}; {_of_all_disks(views)}"
     return ""
 
 
@@ -417,7 +427,7 @@ def _beside_unusable(views: Sequence[View], unusable: dict[str, str]) -> str:
     if used:
         first = max(used, key=lambda one: busiest(one).requests)
         values |= {"name": first.name, "what": text_of(busiest(first), len(first.samples))}
-        asked = next((f"; meanwhile {said}" for view in views if (said := many_ask(view))), "")
+        asked = first_said(views, many_ask, "; meanwhile ")
         text = f"{{name}} shows no trouble ({{what}}){asked}; {text}"
     return say(text, values)
 
@@ -501,22 +511,13 @@ def _where_requests_are(view: View) -> str:
         return text + ": a limit above them, NFS or a lock may be it"
     text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
     text += "the most: a limit above them, NFS, a lock"
-    return say(text + (_HIDDEN if _hides_idle(view) else " may be it"), values)
+    return say(text + (_HIDDEN if leaves_out_idle(view.devices) else " may be it"), values)
 
 
 _HIDDEN = (
     " or a device that is not shown may be it (no row is without I/O: with -z one that completes nothing is "
     "left out, a stuck one, too)"
 )
-
-
-def _hides_idle(view: View) -> bool:
-    """Whether each row of a device has I/O, as where the tool leaves out those without."""
-    rows = [one.samples for one in view.devices]
-    is_hidden = [np.equal(part["is_omitted"], True) if "is_omitted" in part else False for part in rows]
-    return all(
-        ((part.floats("ios_per_s") > 0) | own).all() for part, own in zip(rows, is_hidden, strict=True)
-    )
 
 
 def why_unknown(views: Sequence[View]) -> str:
@@ -534,7 +535,7 @@ def why_unknown(views: Sequence[View]) -> str:
             done, numbers = moved(view, rows) if rows is not None and is_part else _moved([view])
             when = "on average since boot" if is_average else "meanwhile"
             did = f"; {when} {say(done, numbers)}" if done and not found else ""
-            return f"{waits}{starves}{did}, and the capture has {lack_of_disks(views)}"
+            return f"{waits}{starves}{did}, and the capture has {lack_of_disks([view])}"
     if with_traffic := not_shown(views):
         first, slowest, beside = with_traffic[0]
         names = ", ".join(series.name for series, *_ in with_traffic[:SHOWN])
@@ -544,8 +545,8 @@ def why_unknown(views: Sequence[View]) -> str:
         lack = _lack_of_device(first, views)
         values["class"] = _by_class(first, slowest) + _by_its_queue(first, slowest)
         said = say(f"{DOUBT} {{names}} is normal ({{of}}{{what}}{lack}{{class}}{{beside}})", values)
-        asked = next((f"; meanwhile {text}" for view in views if (text := many_ask(view))), "")
-        return said + (asked if slowest.latency_ms > 0 else _host_clause(views))
+        asked = first_said(views, many_ask, "; meanwhile ")
+        return said + (asked if slowest.latency_ms > 0 else first_said(views, _host_clause))
     if any(view.devices for view in views):
         gone = [name for view in views for name in _devices_without_samples(view)]
         if not gone:
@@ -556,7 +557,7 @@ def why_unknown(views: Sequence[View]) -> str:
         return f"its only numbers are of NFS ({said})"
     text, values = _moved(views)
     also = f"; {say(text, values)}" if text else ""
-    calm = next((said for view in views if (said := nobody_waits(view))), "")
+    calm = first_said(views, nobody_waits)
     if calm and not _may_be_held(values):
         return f"{calm}; {_of_all_disks(views)}{also}"
     for view in views:
@@ -564,7 +565,7 @@ def why_unknown(views: Sequence[View]) -> str:
             return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.average_only for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
-    did = _host_clause(views) + "".join(map(_blocked_clause, views))
+    did = first_said(views, _host_clause) + "".join(map(_blocked_clause, views))
     return f"{_of_all_disks(views)}{_measured_clause(views)}{also}{did}"
 
 
@@ -606,39 +607,36 @@ def _by_its_queue(series: DeviceSeries, slowest: State) -> str:
     return ""
 
 
-def _host_clause(views: Sequence[View]) -> str:
+def _host_clause(view: View) -> str:
     """What the CPUs did, or how many tasks wanted to run or waited, as the end of a clause."""
-    for view in views:
-        if did := _load_clause([view]) or _cpu_clause([view]):
-            return did
-        queue = None if "queue" in view.average_only else view.samples("queue")
-        if queue is not None and queue.has("blocked") and queue.has("run_queue"):
-            values: Values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
-            return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
-    return ""
+    if did := _load_clause(view) or _cpu_clause(view):
+        return did
+    queue = None if "queue" in view.average_only else view.samples("queue")
+    if queue is None or not (queue.has("blocked") and queue.has("run_queue")):
+        return ""
+    values: Values = {name: weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked")}
+    return say("; {run_queue:.1f} tasks wanted to run, and {blocked:.1f} were blocked", values)
 
 
-def _cpu_clause(views: Sequence[View], when: str = "") -> str:
+def _cpu_clause(view: View, when: str = "") -> str:
     """What CPUs with time left did in samples, as the end of a clause."""
-    for view in views:
-        shares = cpu_shares(view.cpu_samples)
-        if shares is not None and shares.busy < BUSY_PCT:
-            most = float(np.nanmax(shares.rows.floats("iowait_pct")))
-            values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
-            peak = ", at most {most:.1f} %" if most > shares.iowait else ""
-            text = f"; {when}the CPUs were {{busy:.0f}} % busy, and iowait was {{iowait:.1f}} %"
-            return say(text + peak, values)
-    return ""
+    shares = cpu_shares(view.cpu_samples)
+    if shares is None or not shares.busy < BUSY_PCT:
+        return ""
+    most = float(np.nanmax(shares.rows.floats("iowait_pct")))
+    values: Values = {"busy": shares.busy, "iowait": shares.iowait, "most": most}
+    peak = ", at most {most:.1f} %" if most > shares.iowait else ""
+    text = f"; {when}the CPUs were {{busy:.0f}} % busy, and iowait was {{iowait:.1f}} %"
+    return say(text + peak, values)
 
 
-def _cpus_on_average(averaged: Sequence[View]) -> str:
+def _cpus_on_average(view: View) -> str:
     """What CPUs of which only averages are known did, as the end of a clause."""
-    for view in averaged:
-        shares = cpu_shares(view.cpu_all) if "cpu" in view.average_only else None
-        if shares is not None:
-            text = "; the CPUs were {busy:.0f} % busy on average, iowait {iowait:.1f} %"
-            return say(text, {"busy": shares.busy, "iowait": shares.iowait})
-    return ""
+    shares = cpu_shares(view.cpu_all) if "cpu" in view.average_only else None
+    if shares is None:
+        return ""
+    text = "; the CPUs were {busy:.0f} % busy on average, iowait {iowait:.1f} %"
+    return say(text, {"busy": shares.busy, "iowait": shares.iowait})
 
 
 def _blocked_clause(view: View) -> str:

@@ -21,7 +21,7 @@ from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, wh
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import ONLY_SAMPLE, say
 from iodiag.analysis.states.service_times import (
     class_of,
     events_per_sample,
@@ -77,6 +77,7 @@ from iodiag.verdict.unknown import (
     SHOW_IN_FLIGHT,
     SHOWN,
     busiest,
+    first_said,
     is_crowd,
     is_slow,
     more,
@@ -85,6 +86,7 @@ from iodiag.verdict.unknown import (
     on_average,
     unknown,
     unusable,
+    where_of,
     why_unknown,
 )
 from iodiag.verdict.waiting_tasks import ONE_TASK, many_ask, queued, reader_of, somebody_waits, waiting_tasks
@@ -130,7 +132,8 @@ def verdict(
             many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
             return Verdict("unknown"), f"This capture is not enough: {many}. What was read: {text}"
-        text = text.replace("no disk statistics", "no disk statistics that could be read")
+        for claim in ("no disk statistics", ONLY_SAMPLE):
+            text = text.replace(claim, f"{claim} that could be read")
         text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
@@ -182,7 +185,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if dearer := _of_small_requests(present):
         return dearer
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
-    busy = aside.summary + _where(aside.host, views) if aside is not None else _busy(views)
+    busy = aside.summary + where_of(aside.host, views) if aside is not None else _busy(views)
     why, asks = unknown(views, is_calm=not busy)
     why += _told_of_averages(of_averages)
     if aside is not None and aside.confirm:
@@ -195,8 +198,8 @@ def _of_elsewhere(first: Finding, findings: Sequence[Finding], views: Sequence[V
     """What is the trouble instead of the storage, and what another host has of that kind."""
     begins = "Not the speed of the devices" if first.devices else "Not storage"
     beside = [f for f in findings if f.role == "elsewhere" and f.host != first.host][:1]
-    also = "".join(f" Also found: {f.summary}{_where(f.host, views)}" for f in beside)
-    return _about(first, "elsewhere"), _after_colon(begins, first) + _where(first.host, views) + also
+    also = "".join(f" Also found: {f.summary}{where_of(f.host, views)}" for f in beside)
+    return _about(first, "elsewhere"), _after_colon(begins, first) + where_of(first.host, views) + also
 
 
 def _of_small_requests(views: Sequence[View]) -> tuple[Verdict, str] | None:
@@ -235,7 +238,7 @@ def _shown_healthy(views: Sequence[View], findings: Sequence[Finding]) -> tuple[
     healthy = _healthy(views, findings)
     if replicated := of_the_peer(views):
         return replicated[0], f"{healthy} {replicated[1]}"
-    if crowd := next((many_ask(view) for view in views if is_crowd(view)), ""):
+    if crowd := first_said(views, lambda view: many_ask(view) if is_crowd(view) else ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
         asks = "See who asks for it: `pidstat -d 1`"
         return Verdict("unknown", asks=asks), f"{healthy} {asked} {asks}"
@@ -264,11 +267,10 @@ def _busy(views: Sequence[View]) -> str:
     for view in views:
         shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
-            where = _where(view.host, views)
+            where = where_of(view.host, views)
             return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values()) + where
-    return next(
-        (f"{crowd}{_where(view.host, views)}." for view in views if (crowd := tasks_beyond_cpus(view))), ""
-    )
+    crowd = first_said(views, tasks_beyond_cpus)
+    return f"{crowd}." if crowd else ""
 
 
 def _after_colon(words: str, finding: Finding) -> str:
@@ -310,7 +312,7 @@ def _of_trouble(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = troubles[0]
-    where = _where(first.host, views)
+    where = where_of(first.host, views)
     rest = [f for f in troubles[1:] if not f.explained_by]
     # what lasted for other samples, or is less sure, is a finding of its own
     twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
@@ -356,11 +358,14 @@ def _reading(findings: Sequence[Finding], device: str, numbers: Set[str]) -> Evi
 
 
 def _lack(views: Sequence[View], symptom: Finding, otherwise: str = "") -> str:
-    """What the capture lacks of its disks to name the cause, as a sentence; else what is said otherwise."""
-    if not any(view.devices for view in views):
-        return f" The capture has {lack_of_disks(views, symptom)}."
-    if all("disk" in view.average_only for view in views if view.devices):
-        return f" Of the disks it has only averages since boot or over a run{on_average(views)}."
+    """What the capture lacks of the host's disks to name the cause, as a sentence; else what is said
+    otherwise."""
+    own = _of_its_host(views, symptom)
+    if not any(view.devices for view in own):
+        whole = "The" if len(own) == len(views) else "Of this host the"
+        return f" {whole} capture has {lack_of_disks(own, symptom)}."
+    if all("disk" in view.average_only for view in own if view.devices):
+        return f" Of the disks it has only averages since boot or over a run{on_average(own)}."
     return otherwise
 
 
@@ -380,13 +385,13 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     noted = [f for f in noted if not suspects or (_says_where(f) and _is_about(f, suspects))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
-        where = _where(first.host, views)
+        where, own = where_of(first.host, views), _of_its_host(views, first)
         if first.role == "cause" and first.confidence != "low":
-            waits = next((said for view in views if (said := somebody_waits(view))), "")
+            waits = next((said for view in own if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if all(map(nobody_waits, views))
-                or (not suspects and any(_SHOW_WAITERS & {*v.tables} - v.average_only for v in views))
+                if all(map(nobody_waits, own))
+                or (not suspects and any(_SHOW_WAITERS & {*v.tables} - v.average_only for v in own))
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
@@ -394,13 +399,13 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
-        where += "".join([*filter(None, map(unseen, views))][:1])
+        where += "".join([*filter(None, map(unseen, own))][:1])
         if is_seen:
             why = f" The cause is not determined.{_lack(views, first)}"
             return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
         return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
     view, series = suspects[0]
-    where = _where(view.host, views)
+    where = where_of(view.host, views)
     state = busiest(series)
     if len(suspects) == 1 and (its := own_load(view, state)):
         asks = "To see what one request alone takes, run one job with iodepth=1 beside: `iostat -xt 1 30`"
@@ -503,9 +508,9 @@ NEVER_IDLE, MOST_READS = 0.95, 0.9
 """Busy share without idle time, and share of the requests in flight that are nearly all."""
 
 
-def _where(host: str | None, views: Sequence[View]) -> str:
-    """Which of several hosts a sentence is about, as its end."""
-    return f" (`{host}`)" if len(views) > 1 and host else ""
+def _of_its_host(views: Sequence[View], finding: Finding) -> list[View]:
+    """The views of a finding's host, whose numbers alone go with it in one sentence."""
+    return [view for view in views if finding.host in (None, view.host)]
 
 
 def _says_where(finding: Finding) -> bool:
@@ -609,17 +614,14 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
         said = "Every device with traffic has a low latency"
     else:
         said = "The latency of every device with traffic is normal for its class"
-    asked = next(
-        (text for view in views if not is_crowd(view) and (text := many_ask(view))),
-        "",
-    )
+    asked = first_said(views, lambda view: "" if is_crowd(view) else many_ask(view))
     # several hosts may have a device of that name
     also = _inflated_util_clause(name, findings) if len(views) == 1 else ""
     also += f"; meanwhile {asked}" if asked else ""
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
-    also += "".join([*filter(None, map(busier_since_boot, views))][:1])
-    also += "".join([*filter(None, (who_uses_a_cpu(view)[0] for view in views))][:1])
+    also += first_said(views, busier_since_boot)
+    also += first_said(views, lambda view: who_uses_a_cpu(view)[0])
     said += f" (but for {_listed(slow)}, of too few requests to tell)" * is_few
     return f"{said}; the busiest is {name} ({what}){also}."
 

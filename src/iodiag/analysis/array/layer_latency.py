@@ -2,7 +2,8 @@
 
 Where no input says what a device stands on, it is held against every physical disk with traffic: when all of
 them answer quickly, the wait is above them. Latencies are those of the same reports; where a paste shows the
-layers one after the other, the disks' slowest sample stands for all.
+layers one after the other, the disks' slowest sample stands for all. A report without a row of the disks
+tells nothing of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of, without_parts
-from iodiag.analysis.array.side_by_side import Keys, at_reports, first_row_per_report, report_keys
+from iodiag.analysis.array.side_by_side import (
+    Keys,
+    at_reports,
+    first_row_per_report,
+    leaves_out_idle,
+    report_keys,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
@@ -147,6 +154,7 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
     """
     physical = [s for s in view.devices if is_physical(s.name) and (s.samples.floats("ios_per_s") > 0).any()]
     physical = without_parts(physical)
+    leaves_idle = leaves_out_idle(view.devices)
     for upper in stacked_devices(view):
         leaves = [leaf for leaf in upper.leaves if leaf.name != upper.name]
         known = tuple(s for leaf in leaves if (s := view.series(leaf.name)) is not None)
@@ -161,7 +169,7 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
                 continue
         if below:
             is_stated = bool(known) and not (upper.device is not None and upper.device.is_inferred)
-            yield upper, _layer(upper, below, missing, is_stated, bounds)
+            yield upper, _layer(upper, below, missing, is_stated, bounds, leaves_idle=leaves_idle)
 
 
 def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...], *merges: str) -> bool:
@@ -209,6 +217,8 @@ def _layer(
     missing: tuple[str, ...],
     is_stated: bool,
     bounds: Bounds,
+    *,
+    leaves_idle: bool,
 ) -> Layer | str:
     keys = report_keys(upper.samples)
     parts = [first_row_per_report(series) for series in below]
@@ -220,7 +230,8 @@ def _layer(
     # of requests that are split, merged or amplified on the way a direction tells nothing by itself
     ways = ("", "read", "write") if is_equal else ("",)
     is_same = is_equal or is_merged
-    seen = [_seen(upper, parts, way, least, is_equal=is_same, are_together=are_together) for way in ways]
+    beside = _is_shown(keys, parts, leaves_idle) if are_together else None
+    seen = [_seen(upper, parts, way, least, beside, is_equal=is_same) for way in ways]
     one = next((one for one in seen if one.is_slow.any()), None)
     if one is None:
         return _why_not(seen[0], bounds, is_equal)
@@ -251,14 +262,17 @@ def _rate(way: str) -> str:
 
 
 def _seen(
-    upper: DeviceSeries, parts: list[Table], way: str, bounds: Bounds, *, is_equal: bool, are_together: bool
+    upper: DeviceSeries, parts: list[Table], way: str, bounds: Bounds, beside: Mask | None, *, is_equal: bool
 ) -> _Seen:
+    """`beside` are the samples that show the disks, None where the layers were printed apart."""
     samples = upper.samples
     latency = samples.floats(f"{way}_await_ms" if way else "latency_ms")
-    slowest, is_full, is_calm = _below(report_keys(samples), parts, are_together, way)
+    slowest, is_full, is_calm = _below(report_keys(samples), parts, beside is not None, way)
     # a sample that completed nothing counts by what is in flight
     weights = events_per_sample(samples, _rate(way)) + (0 if way else np.nan_to_num(samples.floats("depth")))
     weights = np.where(np.nan_to_num(samples.floats(_rate(way))) > 0, np.nan_to_num(weights), 0)
+    if beside is not None:
+        weights = np.where(beside, weights, 0)
     ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
     is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
     if not is_equal:
@@ -266,9 +280,17 @@ def _seen(
     return _Seen(way, latency, slowest, weights, is_full, _lasting(upper, is_slow, weights))
 
 
+def _is_shown(keys: Keys, parts: list[Table], leaves_idle: bool) -> Mask:
+    """The reports that show all of the disks, or any where the tool leaves out those that are idle."""
+    rows = np.array([np.isin(keys, report_keys(part)) for part in parts])
+    return np.asarray(rows.any(axis=0) if leaves_idle else rows.all(axis=0))
+
+
 def _why_not(seen: _Seen, bounds: Bounds, is_equal: bool) -> str:
     """Why a device that is no slow layer may be one all the same; empty where it is not slower at all."""
     served = seen.weights > 0
+    if not served.any():
+        return "no report shows its requests beside the disks below it"
     own, below = ((data[served] * seen.weights[served]).sum() for data in (seen.latency, seen.slowest))
     if not own >= bounds.ratio * below or own - below < bounds.added_ms * seen.weights[served].sum():
         return ""

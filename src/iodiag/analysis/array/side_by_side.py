@@ -31,6 +31,18 @@ def first_row_per_report(series: DeviceSeries) -> Table:
     return series.samples[first]
 
 
+def leaves_out_idle(devices: Sequence[DeviceSeries]) -> bool:
+    """Whether no row of the devices is without I/O, as where the tool leaves those out (iostat -z).
+
+    What has no row in a report that shows others was idle then; elsewhere it is unknown: a paste lacks it.
+    """
+    rows = [one.samples for one in devices]
+    is_hidden = [np.equal(part["is_omitted"], True) if "is_omitted" in part else False for part in rows]
+    return all(
+        ((part.floats("ios_per_s") > 0) | own).all() for part, own in zip(rows, is_hidden, strict=True)
+    )
+
+
 def are_beside(one: DeviceSeries, other: DeviceSeries) -> bool:
     """Whether two devices have samples of one report: of others nothing tells that they are of one time."""
     return bool(np.isin(report_keys(one.samples), report_keys(other.samples)).any())

@@ -134,7 +134,7 @@ class Level:
 
     @cached_property
     def direction_load(self) -> DirectionLoad:
-        """Of the direction that waits, where the mean describes neither or hides it.
+        """Of the direction that waits, where the mean describes neither or hides it; or that has nearly all.
 
         Little's law holds, but for a backlog that drains: of it no more is in flight than the queue shows.
         """
@@ -149,7 +149,11 @@ class Level:
         # of unknown numbers none is below
         is_part = any(part < ONE_WAY * whole for part, whole in pairs)
         is_known = own.latency_ms > 0 and own.size_kb >= 0
-        return own if is_known and (self.ways or is_part) else self.whole
+        if is_known and (self.ways or is_part):
+            return own
+        # the mean is of both, and what the other one does not hold is in flight for this one
+        is_mean = is_known and other.latency_ms > 0
+        return own._replace(depth=max(own.depth, self.depth - other.depth)) if is_mean else self.whole
 
     @cached_property
     def ways(self) -> tuple[DirectionLoad, ...]:

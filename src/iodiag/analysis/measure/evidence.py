@@ -72,7 +72,7 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
         for clause in (first, *told)
         for words, name, spec in clause.pieces
     )
-    text = _ONE.sub(r"\1", text)
+    text = _ALIKE.sub(r"\1", _ONE.sub(r"\1", text))
     return text if not template.endswith(".") or text.endswith(".") else text + "."
 
 
@@ -80,6 +80,10 @@ _ONE = re.compile(
     r"(?<![\w.,:-])(1 (?:[a-z]+ )?(?:sample|report|request|task|line|device|disk|card|burst|process))"
     r"(?:s|es)\b(?!/)"
 )
+
+
+_ALIKE = re.compile(r"(?<![\w.,:-])(?<!from )(\d[\d,]*(?:\.\d+)?) to \1(?![\d.,]*\d)")
+"""A range whose ends print alike."""
 
 
 ONLY_SAMPLE = "in the only sample"

@@ -211,7 +211,8 @@ def _high(view: View, limits: Limits) -> Side | str | None:
         is_moment = at_most == "low" and len(rows) < MOMENT * len(cpu)
         return replace(side, is_moment=is_moment) if isinstance(side, Side) else side
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
-        text = f"iowait is {shares.iowait:.1f} % {when(rows, cpu)}".rstrip()
+        seen = when(rows, cpu) or f"in {len(rows)} of {len(cpu)} samples"
+        text = f"iowait is {shares.iowait:.1f} % {seen}"
         return f"{text}, and nothing shows what the devices did then; iostat -x would settle it"
     traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
     moved = median(traffic)

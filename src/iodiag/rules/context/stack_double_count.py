@@ -78,10 +78,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _without_gaps(
     devices: Sequence[DeviceSeries], above: Mapping[str, set[str]], view: View
 ) -> list[DeviceSeries]:
-    """Devices without the reports in which a disk moves something, and nothing above it has a row."""
+    """Devices without the reports in which one moves something, and nothing above or below it has a row."""
     gaps = []
-    for name, upper in above.items():
-        own, *others = (view.samples_by_device[one] for one in (name, *upper))
+    below = {one: [name for name, upper in above.items() if one in upper] for one in above}
+    for name, beside in (*above.items(), *below.items()):
+        own, *others = (view.samples_by_device[one] for one in (name, *beside))
         if others:
             keys = np.concatenate([report_keys(rows) for rows in others])
             gaps.append(np.setdiff1d(report_keys(own[own.floats("kb_per_s") >= IDLE_KB_PER_S]), keys))

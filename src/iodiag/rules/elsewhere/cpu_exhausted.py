@@ -11,8 +11,9 @@ One CPU that spends 90 % of its time in interrupts, in half of the samples, is t
 and is a note if it is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of
 the samples while nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more
 for each CPU, as many tasks that want to run in three samples, and none in five and more that is blocked on
-I/O. It is critical where a task waits a second and longer for its turn, by those that want to run and the
-switches between them.
+I/O. So is a crowd of eight tasks for each CPU that want to run, in most samples or in the only row, on CPUs
+that are busy for three quarters of the time; it is a note where the CPUs are not counted. It is critical
+where a task waits a second and longer for its turn, by those that want to run and the switches between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -75,7 +76,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             busy = float(np.nanmax(work + np.nan_to_num(cpu.floats("nice_pct"))))
             often = "on average" if view.has_only_cpu_averages else "at most"
             reason = f"the CPUs were {busy:.0f} % busy {often}: more of the run queue would tell"
-            yield RULE.undetermined(reason)
+            yield _of_crowd(view, busy, often) or RULE.undetermined(reason)
         elif full := _of_interrupts(view, limits):
             yield full
         elif found := _of_one_cpu(view, limits):
@@ -148,13 +149,33 @@ def _of_run_queue(view: View, limits: Limits) -> Finding | None:
     most = float(queue.floats("load_1m").max())
     if not (is_calm and len(rows) >= limits.samples and most >= 2 * view.cpus):
         return None
-    values: Values = {"tasks": weighted.mean(rows, "run_queue", "queue"), "cpus": view.cpus, "load": most}
+    text = ", none is blocked on I/O in any of them, and the load average reaches {load:.1f}"
+    return _of_tasks(view, queue, rows, text, {"load": most})
+
+
+def _of_crowd(view: View, busy: float, often: str) -> Finding | None:
+    """That many times as many tasks want to run as CPUs serve, which have little time left on average.
+
+    A row of vmstat counts tasks at its moment, also the first one.
+    """
+    queue = None if "queue" in view.average_only else view.samples("queue")
+    if queue is None:
+        return None
+    rows = queue[queue.floats("run_queue") >= _CROWD_TASKS * (view.cpus or _FEW_CPUS)]
+    text = f"; the CPUs were {{busy:.0f}} % busy {often}"
+    return _of_tasks(view, queue, rows, text, {"busy": busy}) if 2 * len(rows) > len(queue) else None
+
+
+def _of_tasks(view: View, queue: Table, rows: Table, more: str, values: Values) -> Finding:
+    """More tasks want to run than CPUs serve; where these are not counted, it is a note of little weight."""
+    values |= {"tasks": weighted.mean(rows, "run_queue", "queue"), "cpus": view.cpus or 0}
     values |= {"count": len(rows), "samples": len(queue)}
-    text = "{tasks:.0f} tasks want to run on {cpus} CPUs, " + in_samples(len(queue))
-    text += ", none is blocked on I/O in any of them, and the load average reaches {load:.1f}"
+    on = "on {cpus} CPUs" if view.cpus else "(how many CPUs there are is not shown)"
+    often = "at one moment" if len(queue) == 1 else "at {count} of {samples} moments"
+    text = f"{{tasks:.0f}} tasks want to run {on}, {often}{more}"
     return RULE.finding(
-        severity="notice",
-        confidence="medium",
+        severity="warning" if view.cpus and "busy" in values else "notice",
+        confidence="medium" if view.cpus else "low",
         **time_fields(rows, of_host=True),
         title="More tasks want to run than the CPUs serve",
         summary=say(f"The load is of tasks that want to run: {text}.", values),
@@ -162,6 +183,10 @@ def _of_run_queue(view: View, limits: Limits) -> Finding | None:
         refutes=("CPUs with idle time meanwhile: mpstat -P ALL 1",),
         cannot_know=("how long the CPUs are busy, and with what", "what the disks did"),
     )
+
+
+_FEW_CPUS = 4
+"""CPUs of a host that does not count them: of a larger one, so many tasks are no crowd."""
 
 
 _SEVERAL = 5
@@ -373,7 +398,7 @@ _ALONE = 5.0
 
 
 _CROWD_TASKS = 8
-"""Tasks that want to run, of a phase of a run on CPUs that are not counted."""
+"""Tasks that want to run, of a phase of a run on CPUs that are not counted, or for each CPU at one moment."""
 
 
 def _tasks(view: View, rows: Table) -> float:

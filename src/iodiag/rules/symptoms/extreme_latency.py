@@ -493,9 +493,16 @@ def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
 
 def _waited(view: View, rows: Table) -> str:
     """The share of the CPUs' time that was spent waiting, as a sentence; else empty."""
+    told = (say(f" {when} iowait is {{iowait:.0f}} %.", values) for _, values, when in _iowait(view, rows))
+    return next(told, "")
+
+
+def _iowait(view: View, rows: Table) -> Iterator[tuple[Table, Values, str]]:
+    """Samples of CPUs that wait, how long they do on average, and when these are."""
     cpu = None if view.has_only_cpu_averages else view.cpu_at(rows)
-    share = 0.0 if cpu is None else weighted.mean(cpu, "iowait_pct", "cpu")
-    return say(" Meanwhile iowait is {share:.0f} %.", {"share": share}) if share >= IOWAIT_PCT else ""
+    if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
+        values: Values = {"iowait": share, "idle": weighted.mean(cpu, "idle_pct", "cpu"), "count": len(cpu)}
+        yield cpu, values, "Meanwhile" if same_reports(cpu, rows).any() else "In other reports"
 
 
 def _slow_rather_than_full(view: View, series: DeviceSeries, rows: Table, limits: Limits) -> str:
@@ -615,15 +622,9 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 
 def _of_cpus(view: View, rows: Table) -> Iterator[Evidence]:
     """That idle CPUs count who waits meanwhile, or at other times where no report has both."""
-    cpu = None if view.has_only_cpu_averages else view.cpu_at(rows)
-    if cpu is None or not median(cpu.floats("iowait_pct")) >= IOWAIT_PCT:
-        return
-    values: Values = {name: median(cpu.floats(f"{name}_pct")) for name in ("iowait", "idle")}
-    when = (
-        "meanwhile" if same_reports(cpu, rows).any() else "in {count} samples of the CPUs, of other reports"
-    )
-    text = "iowait is {iowait:.0f} % and idle time {idle:.0f} % (median) " + when
-    yield cite(cpu, text, values | {"count": len(cpu)})
+    for cpu, values, when in _iowait(view, rows):
+        text = "{count} samples of the CPUs, {when}: iowait is {iowait:.0f} %, idle time {idle:.0f} %"
+        yield cite(cpu, text, values | {"when": when.lower()})
 
 
 RULE = Rule(

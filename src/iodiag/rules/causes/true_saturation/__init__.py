@@ -21,7 +21,7 @@ somebody may wait for them; or for a second, a quarter of them reads, a file sys
 five, or more than two tasks seen to wait while no other device is busy; or for half a second and more in a
 queue of eight while the CPUs do little but wait for I/O, or the load average is a hundred and more; or for
 ten times as long as one alone, and longer than any healthy device takes, where it is full and the CPUs mostly
-wait for I/O in every sample of three and more.
+wait for I/O in every sample of three and more, or of fewer and in the average since boot as well.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 

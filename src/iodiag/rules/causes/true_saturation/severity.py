@@ -93,15 +93,28 @@ def severity_of(
 def _is_all_waiting(view: View, series: DeviceSeries, load: JudgedLevel, limits: Limits) -> bool:
     """Whether nothing in the capture is better: a full device and CPUs that mostly wait, in every sample.
 
-    And each request takes ten times what one alone does, in a queue, beyond what any healthy device takes.
+    And each request takes ten times what one alone does, in a queue, beyond what any healthy device takes. Of
+    fewer samples than a flood may fill, the average since boot has to show the same.
     """
     level, cpu = load.level, None if view.has_only_cpu_averages else view.cpu_at(series.samples)
-    if cpu is None or len(series.samples) < limits.lasting or level.depth < limits.hard_depth:
+    if cpu is None or level.depth < limits.hard_depth:
         return False
     usual, sane = (of(series, level.size_kb) for of in (usual_ms, sane_limit_ms))
-    is_late = level.latency_ms >= limits.hard_inflation * usual and level.latency_ms > sane
+    late_ms = float(max(limits.hard_inflation * usual, sane))
     is_full = (series.samples.floats("util_pct") >= limits.full_util).all()
-    return bool(is_late and is_full and (cpu.floats("iowait_pct") >= HELD_PCT).all())
+    is_all = is_full and level.latency_ms >= late_ms and (cpu.floats("iowait_pct") >= HELD_PCT).all()
+    is_lasting = len(series.samples) >= limits.lasting or _was_late(view, series, late_ms, limits)
+    return bool(is_all and is_lasting)
+
+
+def _was_late(view: View, series: DeviceSeries, late_ms: float, limits: Limits) -> bool:
+    """Whether requests took as long on average since boot, in a queue, while CPUs mostly waited."""
+    disk, cpu = (view.since_boot.get(name) for name in ("disk", "cpu"))
+    own = disk[disk["device"] == series.name] if disk is not None else None
+    if cpu is None or own is None or not len(own) or not len(cpu):
+        return False
+    is_late = (own.floats("await_ms") >= late_ms) & (own.floats("queue_depth") >= limits.hard_depth)
+    return bool(is_late.all() and (cpu.floats("iowait_pct") >= HELD_PCT).all())
 
 
 def _stands_still(view: View, series: DeviceSeries, load: JudgedLevel, whole: Table, limits: Limits) -> bool:
