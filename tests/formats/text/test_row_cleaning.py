@@ -218,6 +218,17 @@ def test_blanks_between_thousands(blank: str):
     assert not read.unread
 
 
+@pytest.mark.parametrize(
+    ("between", "total"), [("    ", 1776392.0), (" ", None)], ids=["wide columns", "a blank between columns"]
+)
+def test_blanks_between_thousands_of_whole_numbers(between: str, total: float | None):
+    header = "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    read = reading(
+        header + "sda              12,50     1 234,50         0,50    1 776 392" + between + "352\n"
+    )
+    assert (read.disk["read_kb"].tolist() if total else read.unread) == ([total] if total else [2])
+
+
 EPOCHS = [1795435200 + 10 * n for n in range(4)]
 HEAD = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
 ROW = "sda 0.00 0.00 {:.2f} 1.40 80.00 8.00 19.40 1.02 5.90 5.62 97.22\n"

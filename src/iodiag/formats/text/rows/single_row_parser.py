@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from iodiag.formats import clock as _clock
@@ -101,8 +102,10 @@ def _regrouped(words: list[str], size: int, line: str) -> list[str]:
             found[-1] += f" {word}"
         else:
             found.append(word)
-    # whole numbers beside each other are columns
-    is_told = len(found) == size and all(_DECIMALS.fullmatch(w.replace(" ", "")) for w in found if " " in w)
+    # whole numbers beside each other are columns, unless more than a blank stands between columns
+    is_wide = not any(f"{left} {right}" in line for left, right in pairwise(found))
+    is_told = is_wide or all(_DECIMALS.fullmatch(word.replace(" ", "")) for word in found if " " in word)
+    is_told &= len(found) == size
     return [word.replace(" ", "") for word in found] if is_told else words
 
 
