@@ -99,6 +99,12 @@ def test_a_zone_that_one_clock_names_holds_for_all():
 CPU_ROWS = "12:00:00 CPU %user %sys %iowait %idle\n12:00:01 all 1.00 1.00 0.00 98.00\n12:00:01 0 1.00 1.00 0.00 98.00\n\n"
 
 
+LATER_ROWS = "".join(
+    f"12:00:00 {names}\n12:00:01 1.00 0.00\n12:00:02 1.00 0.00\n\n"
+    for names in ("pswpin/s pswpout/s", "proc/s cswch/s")
+)
+
+
 @pytest.mark.parametrize(
     ("above", "time"),
     [
@@ -110,8 +116,10 @@ CPU_ROWS = "12:00:00 CPU %user %sys %iowait %idle\n12:00:01 all 1.00 1.00 0.00 9
     ],
 )
 def test_rows_with_clocks_that_begin_at_the_clock_above_are_of_its_zone(above: str, time: str):
-    read = reading(f"{above}\n{BANNER}{CPU_ROWS}")
+    read = reading(f"{above}\n{BANNER}{CPU_ROWS}{LATER_ROWS}")
     assert read.tables["cpu"]["time"].astype(str).tolist() == [time, time]
+    for family in ("swapping", "system"):
+        assert read.tables[family]["time"].astype(str).tolist() == [time, time.replace(":01", ":02", 1)]
 
 
 def test_tables_with_and_without_clocks_in_their_rows_share_the_clock_of_oswatcher():

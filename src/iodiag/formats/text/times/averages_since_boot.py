@@ -99,7 +99,9 @@ def begins_at_boot(
     # vmstat prints no banner: one above it is another tool's
     is_announced = origin.banner is not None and first_report != "since boot"
     if is_announced or is_own_command or (is_begun and not _report_times.lies_among(groups)):
-        is_whole = own is not None and max(rows.report.max(initial=-1) for rows in groups) + 1 == most
+        # the whole numbers of vmstat are often the same in many rows
+        is_counted = own is not None and first_report != "since boot"
+        is_whole = is_counted and max(rows.report.max(initial=-1) for rows in groups) + 1 == most
         return _report_times.may_be_since_boot(groups, stated, is_announced, is_whole)
     if first_report == "since boot":
         if _report_times.is_alone(groups):

@@ -67,9 +67,12 @@ def set_by_row(found: Walk, rows: Rows, timing: Timing, order: str, calendar: In
         is_below = np.isin(blocks.first[block], np.array(found.elided, dtype=np.int64) + 1)
         interval[is_below & ~is_known] = np.median(interval[is_known])
     own = np.cumsum(is_first) - 1
-    timing.local, timing.offset = timing.local.copy(), timing.offset.copy()
+    timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
-    timing.offset[samples], timing.is_dated[samples] = offset[own], is_dated[own]
+    timing.is_dated[samples] = is_dated[own]
+    if not np.isnan(offset).all():
+        timing.offset = timing.offset.copy()
+        timing.offset[samples] = offset[own]
 
 
 def _zone_above(origin: Origin, began: float, order: str) -> float:

@@ -53,7 +53,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
         if first_like[number] < number:
             other = result[first_like[number]]
             timing.local, timing.interval = other.local.copy(), other.interval.copy()
-            timing.offset, timing.is_dated = other.offset.copy(), other.is_dated.copy()
+            timing.offset, timing.is_dated = other.offset, other.is_dated.copy()
         elif rows.layout.clock == "row":
             # rows below something else or other words begin a new stretch: the time between is unknown
             stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
