@@ -214,3 +214,25 @@ def test_a_banner_below_a_row_that_was_cut_is_no_command():
     cut = RUN[: RUN.rindex("%") + 1] + "\nLinux 5.10.0 (db7) 11/20/2026 _x86_64_ (4 CPU)\n"
     (block,) = blocks_of(FORMAT, cut)
     assert not any("Linux" in str(fact.values.get("process")) for fact in block.facts)
+
+
+ALONE = """\
+ 4059 be/4 root        0.00 B/s  107.18 K/s  0.00 % 99.99 % perl -w /usr/bin/list -i
+19404 be/7 root        0.00 B/s   12.00 K/s  0.00 % 80.00 % python3 /usr/lib/check
+   77 idle backup      1.00 M/s    0.00 B/s  0.00 %  5.00 % tar -c /
+"""
+
+
+def test_rows_without_the_lines_above_them_are_known_by_their_shape():
+    (block,) = blocks_of(FORMAT, f"here is what I see:\n\n{ALONE}")
+    assert "without the lines above" in block.layout
+    total, *processes = [dict(fact.values) for fact in block.facts]
+    assert (total["processes"], total["write_kb_per_s"]) == (3, 119.18)
+    assert {process["tid"] for process in processes} == {"4059", "19404", "77"}
+
+
+@pytest.mark.parametrize(
+    "row", ["root 0.00 B/s 107.18 K/s 0.00 % 99.99 % perl", "4059 be/4 root 1 2 3 4 perl"]
+)
+def test_a_row_of_another_shape_is_not_taken_for_one(row):
+    assert not FORMAT.starts.search(row)

@@ -72,3 +72,13 @@ def test_other_listings(text, active, commits):
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_counts_by_event_alone_leave_out_who_waits_for_its_client_or_for_work():
+    events = {"[null]": 11, "WALRead": 1, "DataFileRead": 2, "BgWriterMain": 1, "WALWrite": 40}
+    events |= {"ClientRead": 385, "WalSenderMain": 3, "WalSenderWaitForWAL": 2, "LogicalLauncherMain": 1}
+    rows = "".join(f" {event:19} | {count:5}\n" for event, count in events.items())
+    (block,) = blocks_of(FORMAT, f"     wait_event      | count\n---------------------+-------\n{rows}")
+    values = dict(block.facts[0].values)
+    assert (values["active_sessions"], values["sessions_waiting_for_log"]) == (54, 40)
+    assert values["sessions_in_commit"] == 40

@@ -182,3 +182,8 @@ def test_rows_above_another_header_stay_unread(text: str):
     read = reading(text)
     assert read.unread
     assert "read under that of line" not in read.remarks
+
+
+def test_a_header_of_context_as_columns_is_told_apart_from_an_unknown_one():
+    with pytest.raises(ConfigError, match="a header of iotop, which needs none"):
+        reading("1 2 3\n", columns="TID PRIO USER DISK READ DISK WRITE SWAPIN IO> COMMAND")

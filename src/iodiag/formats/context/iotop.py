@@ -6,7 +6,7 @@ run has nothing to compare with and is all zeros: it is left out where others fo
 processes, Actual is what the disks did, and Total what all processes asked for: where a capture has no row of
 a process, it stands for them, and where its last sample has none, that was cut off. Where the clock goes back
 with all lines of a sample, another run begins, or the same one anew. A mail breaks rows in front of the
-command, or in it.
+command, or in it. Rows that were copied without the lines above them are known by their shape.
 """
 
 from __future__ import annotations
@@ -58,6 +58,13 @@ _ROW = (
     + rf"(?:\s+\?unavailable\?|\s+{_SHARE}\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
     + rf"(?:\s+(?P<command>(?!{_SHARE}\s%)\S.*))?\s*"
 )
+_LONE = (
+    _CLOCK
+    + r"\d{1,10}\s+(?:(?:be|rt)/\d|idle)\s+\S{1,40}\s+"
+    + r"(?:\d{1,15}(?:\.\d{1,3})?\s[BKMGTP]/s\s+){2}"
+    + rf"(?:{_SHARE}\s%\s+){{2}}(?!{_SHARE}\s%)\S"
+)
+"""A row that is iotop's whatever stands above it: a class of I/O, two rates with units, and two shares."""
 _IO_CLASSES = "rt", "be", "idle"
 """Classes of priority for I/O, of which a scheduler that has any serves the former first."""
 _DAMAGED = _CLOCK + r"\d{1,10}\s+(?:(?:be|rt)/\d|idle)\s"
@@ -138,8 +145,9 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
     if listing.disks and listing.totals and listing.is_rate:
         facts.append(_of_disks(listing, measure, source))
     tables = process_table(table_of(listing.rows), listing.ends, source) if listing.is_rate else ()
+    layout = "iotop, rows without the lines above them" if re.match(_LONE, lines[0].text) else "iotop -b"
     return ContextBlock(
-        used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout="iotop -b"
+        used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout=layout
     )
 
 
@@ -295,7 +303,7 @@ FORMAT = ContextFormat(
     id="iotop",
     title="iotop -b: processes that read and write",
     example=_EXAMPLE,
-    starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
+    starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$|^{_LONE}"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
     not_read="users, SWAPIN and levels of priority",

@@ -1,7 +1,8 @@
 """pg_stat_activity of PostgreSQL as psql prints it: who is active, who waits for the log.
 
 A backend counts as in commit when its statement is COMMIT or END, or when it waits for the
-write-ahead log (WALWrite, WALSync; before release 10 WALWriteLock) or a standby (SyncRep).
+write-ahead log (WALWrite, WALSync; before release 10 WALWriteLock) or a standby (SyncRep). Who reads that log
+(WALRead) sends it to a standby.
 Read are listings of sessions, `\\x` records, and counts by wait event.
 """
 
@@ -14,7 +15,11 @@ from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, integer
 from iodiag.formats.context._result_tables import Record, Records, aligned, boxed
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_LOG_WAIT = r"(?i)^(?:WAL\w*|SyncRep|XactSync\w*)$"
+_LOG_WAIT = r"(?i)^(?:WAL(?!Read|Sender|Receiver|Writer|Summarizer)\w*|SyncRep|XactSync\w*)$"
+_AWAITS_WORK = (
+    r"(?:Client|SSLOpen|GSSOpen|LibPQWal|WalReceiverWait|WalSenderW)\w*$|(?:\w+Main|BgWriterHibernate)$"
+)
+"""The events of the types Client and Activity (PostgreSQL's table of wait events) by name alone."""
 _COMMIT = r"(?i)^\s*(?:commit|end)\b"
 _LISTING = r"(?is)^\s*select\b.*(?:pg_stat_activity|wait_event)"
 _STATEMENTS = ("query", "q", "current_query", "left", "substr", "substring")
@@ -72,7 +77,9 @@ def _is_active(row: Record) -> bool:
     """By the state; where there is none, whoever does not wait for its client or for work."""
     if "state" in row.values:
         return row.values["state"] == "active"
-    return row.values.get("wait_event_type") not in ("Client", "Activity")
+    if "wait_event_type" in row.values:
+        return row.values["wait_event_type"] not in ("Client", "Activity")
+    return not re.match(_AWAITS_WORK, row.values.get("wait_event", ""))
 
 
 def _statement(row: Record) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from iodiag.formats.text.times.clock_notes import clock_notes
 from iodiag.formats.text.times.row_times import timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
+from iodiag.model.topology import counts_disks, disk_by_count
 
 _REWRITES = (unwrapped, uncut, unflattened, unquoted, unbordered, respelled, unlisted, unprefixed)
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
@@ -69,6 +71,12 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     is_ended = source.data.endswith((b"\n", b"\r")) or text.is_blank.all()
     cut = -1 if is_ended else last_line(found)
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order), cut))
+    counted = [name for rows in all_rows for name in rows.names if disk_by_count(name) != name]
+    banners = [block.origin.banner for block in found.blocks.patterns] if counted else []
+    if counted and all(banner is not None and counts_disks(banner.kernel) for banner in banners):
+        all_rows = [replace(rows, names=[*map(disk_by_count, rows.names)]) for rows in all_rows]
+        how = f"this kernel numbers disks, not their partitions: {counted[0]} is {disk_by_count(counted[0])}"
+        yield ParseNote(source.name, 0, how)
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)
     if all_rows:

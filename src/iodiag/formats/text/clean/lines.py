@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,7 @@ _DRESS = re.compile(
 _TAG = re.compile(rb"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler|table|t[rdh])[=\]]", re.I)
 """What a line has that `undress` changes; what begins with a bracket, as many a log's lines do, apart."""
 
+_OPENED = re.compile(r"(?:\[(?:size|color|font)=[^\[\]]{0,40}\]){1,5}\s*(?P<words>\S{1,40}\s+\S{1,40})", re.I)
 _CELL = re.compile(r"\[/?(?:table|tr|td|th)(?:=[^\[\]]{0,40})?\]", re.I)
 _ENTITY = re.compile(r"&#?\w{1,8};")
 _ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
@@ -445,6 +447,21 @@ def _unquoted(text: str) -> str:
     return text[quote.end() :] if quote else text
 
 
+def _parted(text: str) -> str:
+    """Rows that a forum left on one line, each on its own: they begin with a style and words that are alike.
+
+    Alike are words of the same letters, whatever their digits. Numbers alone may be one row's in several
+    styles.
+    """
+    if not (first := _OPENED.match(text)):
+        return text
+    begin = re.sub(r"\d+", "0", first["words"])
+    if not any(map(str.isalpha, begin)):
+        return text
+    ends = (m.start() for m in _OPENED.finditer(text) if re.sub(r"\d+", "0", m["words"]) == begin)
+    return "\n".join(text[start:end] for start, end in pairwise((*ends, len(text))))
+
+
 def undress(text: str) -> str:
     """One line without quoting, tags and escapes; several lines where a tag breaks it."""
     # what a terminal wrote over is a line of its own
@@ -455,7 +472,7 @@ def undress(text: str) -> str:
     bare = text
     if "<" in bare:
         bare = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", _BREAK_TAG.sub("\n", bare)))
-    bare = _MARKUP.sub("", _CELL.sub(" ", bare) if "[" in bare else bare)
+    bare = _MARKUP.sub("", _CELL.sub(" ", _parted(bare)) if "[" in bare else bare)
     # a tag that stands alone ends what is above it: it stays, as a line that says nothing
     text = bare if bare.strip(" \t") or not text.strip() else text
     if "&" in text:

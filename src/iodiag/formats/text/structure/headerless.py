@@ -14,7 +14,7 @@ import numpy as np
 
 from iodiag.errors import ConfigError
 from iodiag.formats import clock as _clock
-from iodiag.formats import table_formats
+from iodiag.formats import context_formats, table_formats
 from iodiag.formats.text.rows.arithmetic import obeys, proves
 from iodiag.formats.text.rows.numbers import is_value
 from iodiag.formats.text.rows.single_row_parser import is_item
@@ -104,6 +104,11 @@ def _renumbered(blocks: Sequence[Block], adopted: list[Block]) -> list[Block]:
 def _stated(columns: str) -> Layout:
     header = find_header(columns.split())
     if header is None:
+        if own := next((fmt for fmt in context_formats() if fmt.starts.search(columns)), None):
+            raise ConfigError(
+                f"--columns {columns!r}: a header of {own.id}, which needs none: its lines are known by "
+                "themselves; --columns is for rows of samples (iostat, sar, vmstat)"
+            )
         raise ConfigError(
             f"--columns {columns!r}: not a header that iodiag knows; give it as the tool prints it, "
             'for example --columns "Device: rrqm/s wrqm/s r/s w/s …"'
