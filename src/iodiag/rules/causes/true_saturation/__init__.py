@@ -50,12 +50,11 @@ from typing import Any
 import numpy as np
 
 from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
-from iodiag.analysis.host.who_waits import is_waited_for
+from iodiag.analysis.host.who_waits import is_waited_for, wait_for_their_own
 from iodiag.analysis.load.benchmarks import benchmarks_of, is_direct, own_queue
 from iodiag.analysis.load.load_sentences import (
     application_latency,
     both_ways,
-    class_named,
     disks_below,
     in_order,
     inflation,
@@ -177,7 +176,7 @@ def _finding(
     sure = confidence(points_of(view, lead, limits), at_most="high" if is_long else "medium")
     whole, pages = _rows_of_state(series, rows, limits), tuple(merged_pages(rows))
     counts = counts_of(series, whole, lead, rows)
-    values = template_values(series, lead) | counts | {"class": class_named(series)}
+    values = template_values(series, lead) | counts
     summary, named = _told(series, lead, rows, values, limits)
     if still := list(standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
@@ -187,12 +186,11 @@ def _finding(
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_meanwhile(view, lead))
     calmer = (*calmer_disks(view, series, rows), *copied(view, series, rows))
     queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
-    told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
-    told += beside
+    told = [*(say("; above it {above} takes {above_latency} ms", item.values) for item in above), *beside]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
     remedy = _remedy(lead, limits, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
-        **{"severity": severity, "remedy": remedy} | named,
+        **{"severity": severity} | _of_callers(view, lead, rows, remedy) | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
@@ -272,6 +270,14 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     wanted = rows["sample"]
     full = (one.rows for one in states(series) if one.util >= limits.full_util / 100)
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
+
+
+def _of_callers(view: View, load: JudgedLevel, rows: Table, remedy: tuple[str, ...]) -> dict[str, Any]:
+    """The remedy; where each caller waits for its own request, fewer of them would ask for less in all."""
+    if load.said.direction == "writes" or not wait_for_their_own(view, rows):
+        return {"remedy": remedy}
+    title = "The device is saturated: each caller waits in line for its own request"
+    return {"title": title, "remedy": tuple(text for text in remedy if text != RULE.remedy[0])}
 
 
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
