@@ -871,6 +871,25 @@ def test_of_a_saturated_guest_s_volume_its_limits_are_asked_first(run, device, i
     assert ("IOPS and throughput limits and the burst credit" in finding.remedy[0]) is is_first
 
 
+@pytest.mark.parametrize(
+    ("banner_words", "device", "model", "is_told"),
+    [
+        (("6.1.0", "6.1.0-1030-aws"), "nvme1n1", "", True),
+        (("(box)", "(ip-10-0-0-7.eu-west-1.compute.internal)"), "nvme1n1", "", True),
+        (("6.1.0", "6.1.0-1030-aws"), "nvme1n1", "Amazon EC2 NVMe Instance Storage", False),
+        (("6.1.0", "6.1.0-1030-aws"), "sdb", "", False),
+        (("6.1.0", "6.1.0"), "nvme1n1", "", False),
+    ],
+    ids=["its kernel", "its name", "a local disk by its model", "no NVMe", "a machine of one's own"],
+)
+def test_an_nvme_device_of_a_provider_s_host_may_be_a_volume(run, banner_words, device, model, is_told):
+    text = iostat([{device: load(1040, 60, size=128, reads=0)}] * 4).replace(*banner_words)
+    listed = f'NAME="{device}" TYPE="disk" MODEL="{model}"\n'
+    (finding,) = found(run(text, *([listed] if model else [])))
+    assert any("may be a volume" in item.text for item in finding.evidence) == is_told
+    assert ("throughput limits" in finding.remedy[0]) == is_told
+
+
 def hidden(wait=37.0, quick=1.5, util=88.0, rate=70.0, **columns):
     writes = 3 * rate
     depth = (rate * wait + writes * quick) / 1000
@@ -1186,7 +1205,7 @@ def test_legs_that_answer_as_if_alone_are_at_no_ceiling(run):
     assert [finding.devices for finding in found(report)] == [("nvme0n1",)]
 
 
-@pytest.mark.parametrize(("size", "is_large"), [(512.0, True), (64.0, False)])
+@pytest.mark.parametrize(("size", "is_large"), [(512.0, True), (248.0, True), (64.0, False)])
 def test_no_larger_requests_are_advised_for_the_largest(run, size, is_large):
     (finding,) = found(run(iostat([{"sda": large_reads(2100, 140, size)}])))
     assert any("larger requests" in text for text in finding.remedy) is not is_large

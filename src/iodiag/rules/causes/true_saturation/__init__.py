@@ -68,7 +68,7 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.saturation.bursts import is_backlog, is_burst, is_passing, longest_contiguous
 from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
-from iodiag.analysis.load.saturation.classify import of_samples
+from iodiag.analysis.load.saturation.classify import AS_MUCH, of_samples
 from iodiag.analysis.load.saturation.devices_with_verdict import Busy, with_verdict
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.stalls import stalled
@@ -81,6 +81,7 @@ from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import RANDOM_KB
 from iodiag.analysis.states.state_sentences import AT_LEAST
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_traits import may_be_volume
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -190,7 +191,7 @@ def _finding(
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
     remedy = _remedy(lead, limits, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
-        **{"severity": severity} | _of_callers(view, lead, rows, remedy) | named,
+        **{"severity": severity} | _fitted(view, series, lead, rows, remedy) | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
@@ -214,7 +215,7 @@ def _finding(
             *queues,
             *onset(series, int(rows["sample"].min())),
             *((same,) if (same := throughput_of_sizes(series)) else ()),
-            *against(lead),
+            *against(view, series, lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
@@ -272,13 +273,22 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
-def _of_callers(view: View, load: JudgedLevel, rows: Table, remedy: tuple[str, ...]) -> dict[str, Any]:
-    """The remedy; where each caller waits for its own request, fewer of them would ask for less in all."""
+def _fitted(
+    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, remedy: tuple[str, ...]
+) -> dict[str, Any]:
+    """The remedy for what serves it; where each caller waits for its own request, fewer just ask for less."""
+    if may_be_volume(view, series):
+        remedy = (_OF_VOLUME, *remedy)
     if load.said.direction == "writes" or not wait_for_their_own(view, rows):
         return {"remedy": remedy}
     title = "The device is saturated: each caller waits in line for its own request"
     return {"title": title, "remedy": tuple(text for text in remedy if text != RULE.remedy[0])}
 
+
+_OF_VOLUME = (
+    "See whether it is a volume of the provider (lsblk -o NAME,MODEL): then compare with its IOPS and "
+    "throughput limits, and with those of the instance."
+)
 
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
@@ -287,7 +297,8 @@ def _remedy(load: JudgedLevel, limits: Limits, *, is_written_back: bool, is_dire
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     is_small = load.said.size_kb <= RANDOM_KB
     fewer, spread = RULE.remedy
-    if load.said.size_kb >= limits.merged:
+    # the mean of what is split at a size is below it: each last piece is shorter
+    if load.said.size_kb >= AS_MUCH * limits.merged:
         spread = _OF_LARGE
     general = (spread, fewer) if is_small else (fewer, spread)
     if is_direct or (load.said.direction != "writes" and not is_written_back):
