@@ -886,7 +886,7 @@ def test_an_nvme_device_of_a_provider_s_host_may_be_a_volume(run, banner_words, 
     text = iostat([{device: load(1040, 60, size=128, reads=0)}] * 4).replace(*banner_words)
     listed = f'NAME="{device}" TYPE="disk" MODEL="{model}"\n'
     (finding,) = found(run(text, *([listed] if model else [])))
-    assert any("may be a volume" in item.text for item in finding.evidence) == is_told
+    assert any("may be a volume of the host" in item.text for item in finding.evidence) == is_told
     assert ("throughput limits" in finding.remedy[0]) == is_told
 
 

@@ -272,24 +272,21 @@ def _why_not(seen: _Seen, bounds: Bounds, is_equal: bool) -> str:
     served = seen.weights > 0
     own, below = ((data[served] * seen.weights[served]).sum() for data in (seen.latency, seen.slowest))
     if not own >= bounds.ratio * below or own - below < bounds.added_ms * seen.weights[served].sum():
-        return _not_on_average(seen, bounds, served)
+        is_late = served & (seen.slowest > 0) & (seen.latency >= bounds.ratio * seen.slowest)
+        is_late &= seen.latency - seen.slowest >= bounds.added_ms
+        if not is_late.sum() >= max(_LEAST_SHARE * served.sum(), 1):
+            return ""
+        text = (
+            "slower than the disks below it in {late} of {samples} samples, up to {times:.1f} times as long"
+        )
+        values: Values = {"late": int(is_late.sum()), "samples": int(served.sum())}
+        values |= {"times": float((seen.latency[is_late] / seen.slowest[is_late]).max())}
+        return say(text + ", but not for most of its requests", values)
     if seen.is_full[served].any():
         return "slower than the disks below it, but one of them is full: requests wait for a free slot"
     if is_equal:
         return "slower than the disks below it, but not for most requests"
     return "slower than the disks below it, which split or merge its requests: what each waits there is open"
-
-
-def _not_on_average(seen: _Seen, bounds: Bounds, served: Mask) -> str:
-    """That it is slower in some of its samples, though not on average; empty where it is in hardly any."""
-    is_late = served & (seen.slowest > 0) & (seen.latency >= bounds.ratio * seen.slowest)
-    is_late &= seen.latency - seen.slowest >= bounds.added_ms
-    if not is_late.sum() >= max(_LEAST_SHARE * served.sum(), 1):
-        return ""
-    text = "slower than the disks below it in {late} of {samples} samples, up to {times:.1f} times as long, "
-    values: Values = {"late": int(is_late.sum()), "samples": int(served.sum())}
-    values |= {"times": float((seen.latency[is_late] / seen.slowest[is_late]).max())}
-    return say(text + "but not for most of its requests", values)
 
 
 def _below(keys: Keys, parts: list[Table], are_together: bool, way: str) -> tuple[Floats, Mask, Mask]:

@@ -94,13 +94,13 @@ def reclaimer(view: View) -> Fact | None:
     length = sample_s(facts)
     for fact in facts:
         process, share = fact.word("process").strip("[]"), waited_pct(fact, length)
-        if process.startswith("kswapd") and share >= _RECLAIM_PCT:
+        if process.startswith("kswapd") and share >= _MOSTLY_PCT:
             return replace(fact, values={**fact.values, "process": process, "share": min(100.0, share)})
     return None
 
 
-_RECLAIM_PCT = 50.0
-"""Share of its time from which that thread waits more than it works (judgement)."""
+_MOSTLY_PCT = 50.0
+"""Share of its time from which a process waits more than it works (judgement)."""
 
 RECLAIMS = (
     "{process} waits for I/O {share:.0f} % of its time: the kernel frees memory meanwhile, which is short or "
@@ -138,10 +138,7 @@ def unseen(view: View) -> str:
 
 
 def who_asks(views: Sequence[View], how: str) -> str:
-    """What to look at to see who asks `how`, as a clause with commands.
-
-    It is what moves most by pidstat or iotop, where their list has half of what the busiest device moves.
-    """
+    """What shows who asks `how`, as a clause: of a list that has half of what a device moves, the first."""
     for view in views:
         facts = view.facts_of("pidstat", "iotop")
         most = max((fact for fact in facts if fact.word("process")), key=_moved_kb, default=None)
@@ -149,10 +146,9 @@ def who_asks(views: Sequence[View], how: str) -> str:
         rates = [weighted.or_zero(weighted.mean(one.samples, "kb_per_s")) for one in view.devices]
         if most is None or not listed >= max(IDLE_KB_PER_S, max(rates, default=0.0) / 2):
             continue
-        process = most.word("process")
-        values: Values = {"process": process, "pid": most.word("pid") or most.word("tid"), "kb": listed}
-        values |= {"own": _moved_kb(most), "tool": most.kind}
-        shows = "`cat /proc/{pid}/stack`" if is_of_kernel(process) else "`ls -l /proc/{pid}/fd`"
+        values: Values = {**most.values, "pid": most.word("pid") or most.word("tid"), "tool": most.kind}
+        values |= {"own": _moved_kb(most), "kb": listed}
+        shows = "`cat /proc/{pid}/stack`" if is_of_kernel(most.word("process")) else "`ls -l /proc/{pid}/fd`"
         text = "see what {process} does, with {own:.0f} of the {kb:.0f} kB/s that {tool} lists: "
         return say(text + shows, values)
     return f"see who asks {how}: `pidstat -d 1`"
@@ -175,9 +171,6 @@ def mostly_waits(view: View) -> str:
     values: Values = {**most.values, "share": min(100.0, share), "tool": most.kind}
     return say("; {process} waits for I/O {share:.0f} % of its time by {tool}", values)
 
-
-_MOSTLY_PCT = 50.0
-"""Share of its time from which a process waits more than it works (judgement)."""
 
 UNSEEN, _LEAST_KB, _SEVERAL = 20.0, 10240.0, 3
 """Times what processes move, and kB/s, that a device moves of which they do not tell; samples that are no

@@ -213,14 +213,13 @@ def _beyond_class(series: DeviceSeries, load: JudgedLevel, values: Values) -> Ev
     """How much longer a request takes than one alone on its class, where that is known at all."""
     text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {usual:ms} that one such "
     text += "request alone usually takes at most ({class})"
-    if load.inflation <= GROWN and is_no_single_spindle(series, load.level, load.said):
+    if load.inflation <= THRESHOLDS["inflation"].default and is_no_single_spindle(
+        series, load.level, load.said
+    ):
         text = _NO_SPINDLE
     values |= {"class": class_named(series, load), "usual": load.said.latency_ms / load.inflation}
     return cite(load.level.rows, text, values, worst="await_ms")
 
-
-GROWN = THRESHOLDS["inflation"].default
-"""Times what even the slowest disk takes from which a request waits in line whatever serves it."""
 
 _NO_SPINDLE = (
     "no single spinning disk serves {rate:.1f}/s of {size:.1f} kB: the class is unknown (an array or flash), "

@@ -162,7 +162,8 @@ def _doubt(view: View, found: Comparison) -> str:
     if len(found.window) < LASTING and _is_in_line(found):
         own = busy_ms(found)
         values: Values = {"own": own[found.slow], "others": float(np.median(np.delete(own, found.slow)))}
-        return say(_IN_LINE, values)
+        text = "a member takes longer than its peers, busy {own:ms} with each request beside {others:ms}: "
+        return say(text + "its longer queue may be why", values)
     others = np.delete(found.latencies, found.slow)
     # the same one of four in three captures is chance in one of sixteen
     if found.captures < REPEATED and len(others) > 2 and found.latencies[found.slow] < APART * others.max():
@@ -170,12 +171,6 @@ def _doubt(view: View, found: Comparison) -> str:
     if name := _as_slow_with_less(view, found):
         return f"no single member is slow: {name} takes nearly as long, and does no more of the same size"
     return ""
-
-
-_IN_LINE = (
-    "a member takes longer than its peers, busy {own:ms} with each request beside {others:ms}: its "
-    "longer queue may be why"
-)
 
 
 def _as_slow_with_less(view: View, found: Comparison) -> str:

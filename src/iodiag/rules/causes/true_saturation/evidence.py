@@ -190,16 +190,13 @@ def _in_phases(rows: Table, others: Table) -> Mask:
 
 def against(view: View, series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     """What weighs against it: that what requests take alone is known of the class at most."""
-    if may_be_volume(view, series):
-        text = (
-            "{device} is held against a local NVMe device; the host is a provider's, and it may be a volume"
-        )
-        yield cite(load.level.rows, text, {"device": series.name}, weighs="against")
     if load.basis == "class":
         text = (
             "the capture has no sample of {direction} of {size:.0f} kB without a queue: how long such ones "
         )
         text += "take without load is not known"
+        if may_be_volume(view, series):
+            text += "; it is held against a local NVMe device, and may be a volume of the host's provider"
         values: Values = {"direction": load.said.direction, "size": load.said.size_kb}
         yield cite(load.level.rows, text, values, weighs="against")
     elif load.basis == "measured" and load.lower is None:

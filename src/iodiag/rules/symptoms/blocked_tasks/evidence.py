@@ -26,12 +26,7 @@ from iodiag.analysis.host.paging import (
     stood_still,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import (
-    at_top,
-    by_device,
-    of_first_row,
-    rows_at,
-)
+from iodiag.analysis.host.who_waits import at_top, by_device, of_first_row, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
