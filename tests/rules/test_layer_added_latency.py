@@ -62,6 +62,15 @@ def test_what_any_layer_costs_is_clear(report_of, upper, lower):
     assert silent(report_of(iostat(stack(upper, lower)), CRYPT, rules=[RULE])).status == "clear"
 
 
+@pytest.mark.parametrize(("late", "status"), [(3, "undetermined"), (1, "clear")])
+def test_a_layer_that_is_slow_in_some_samples_is_not_said_to_keep_up(report_of, late, status):
+    disk = row(300, 1.8) | {"%util": 60.0}
+    rows = [{"dm-0": row(200, wait), "sda": disk} for wait in (*[12.5] * late, *[2.0] * 20)]
+    outcome = silent(report_of(iostat(rows), CRYPT, rules=[RULE]))
+    assert outcome.status == status
+    assert ("up to 6.9 times as long" in outcome.reason) == (status == "undetermined")
+
+
 def test_seconds_in_an_array_over_calm_members_is_the_array(report_of):
     members = {f"sd{letter}": row(1.6, 12, way="w") for letter in "abcd"}
     sample = {"md0": row(3.8, 3670, 5.7, "w", **{"aqu-sz": 13.9, "%util": 12.0}), **members}

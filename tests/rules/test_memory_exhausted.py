@@ -90,6 +90,14 @@ def test_room_in_memory_or_swap_is_no_exhaustion(report_of, memory, swap, total,
     assert [outcome.status for outcome in report.outcomes] == [status]
 
 
+def test_what_is_left_is_told_with_its_amount(report_of):
+    report = report_of(
+        capture([(20480, 10240), *[(30720, 102400)] * 2], [FULL] * 3, total=GB // 8), rules=[RULE]
+    )
+    (outcome,) = report.outcomes
+    assert "at least 30 MB are available, free or page cache" in outcome.reason
+
+
 def test_a_small_host_and_one_without_swap_are_told_with_their_cost(report_of):
     small = only(report_of(capture([(20000, 15000)] * 2, [FULL] * 2, total=GB), rules=[RULE]))
     assert small.severity == "warning"

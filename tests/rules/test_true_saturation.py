@@ -240,8 +240,26 @@ def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run,
     assert bool(findings) == is_full
     for finding in findings:
         text = " ".join(item.text for item in finding.evidence)
-        assert "1.1 times the 15.52 ms that one such request alone usually takes at most" in text
-        assert "class unknown; judged as a spinning disk" in text
+        assert "no single spinning disk serves 712.0/s of 26.0 kB: the class is unknown" in text
+        assert "times" not in text
+        assert "judged as a spinning disk" not in text
+
+
+@pytest.mark.parametrize(("waits", "devices"), [((16.9, 14, 12.5), 3), ((16.9, 14, 5), 2)])
+def test_of_equal_devices_that_no_single_disk_can_be_all_are_told(run, waits, devices):
+    rows = {name: load(712, wait, size=26) for name, wait in zip(DISKS, waits, strict=False)}
+    findings = found(run(iostat([rows])))
+    assert len({name for finding in findings for name in finding.devices}) == devices
+
+
+@pytest.mark.parametrize(("blocked", "is_own"), [(12, True), (60, False), (3, False)])
+def test_a_caller_behind_each_request_is_not_told_to_ask_for_fewer(run, blocked, is_own):
+    cpu = {"%iowait": 50.0, "%idle": 20.0}
+    (finding,) = found(
+        run(iostat([{"sda": load(712, 16.9, size=26)}] * 4, cpu), vmstat([{"b": blocked}] * 4))
+    )
+    assert ("each caller waits" in finding.title) == is_own
+    assert ("Limit concurrency" in " ".join(finding.remedy)) != is_own
 
 
 SILENT = {"r/s": 0.0, "w/s": 0.0, "aqu-sz": 0.0, "%util": 100.0}
@@ -860,6 +878,25 @@ def test_of_a_saturated_guest_s_volume_its_limits_are_asked_first(run, device, i
     assert ("IOPS and throughput limits and the burst credit" in finding.remedy[0]) is is_first
 
 
+@pytest.mark.parametrize(
+    ("banner_words", "device", "model", "is_told"),
+    [
+        (("6.1.0", "6.1.0-1030-aws"), "nvme1n1", "", True),
+        (("(box)", "(ip-10-0-0-7.eu-west-1.compute.internal)"), "nvme1n1", "", True),
+        (("6.1.0", "6.1.0-1030-aws"), "nvme1n1", "Amazon EC2 NVMe Instance Storage", False),
+        (("6.1.0", "6.1.0-1030-aws"), "sdb", "", False),
+        (("6.1.0", "6.1.0"), "nvme1n1", "", False),
+    ],
+    ids=["its kernel", "its name", "a local disk by its model", "no NVMe", "a machine of one's own"],
+)
+def test_an_nvme_device_of_a_provider_s_host_may_be_a_volume(run, banner_words, device, model, is_told):
+    text = iostat([{device: load(1040, 60, size=128, reads=0)}] * 4).replace(*banner_words)
+    listed = f'NAME="{device}" TYPE="disk" MODEL="{model}"\n'
+    (finding,) = found(run(text, *([listed] if model else [])))
+    assert any("may be a volume of the host" in item.text for item in finding.evidence) == is_told
+    assert ("throughput limits" in finding.remedy[0]) == is_told
+
+
 def hidden(wait=37.0, quick=1.5, util=88.0, rate=70.0, **columns):
     writes = 3 * rate
     depth = (rate * wait + writes * quick) / 1000
@@ -1187,7 +1224,7 @@ def test_legs_that_answer_as_if_alone_are_at_no_ceiling(run):
     assert [finding.devices for finding in found(report)] == [("nvme0n1",)]
 
 
-@pytest.mark.parametrize(("size", "is_large"), [(512.0, True), (64.0, False)])
+@pytest.mark.parametrize(("size", "is_large"), [(512.0, True), (248.0, True), (64.0, False)])
 def test_no_larger_requests_are_advised_for_the_largest(run, size, is_large):
     (finding,) = found(run(iostat([{"sda": large_reads(2100, 140, size)}])))
     assert any("larger requests" in text for text in finding.remedy) is not is_large

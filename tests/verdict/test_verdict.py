@@ -1890,6 +1890,44 @@ def test_a_healthy_device_that_is_never_idle_is_not_said_to_have_room(reads, uti
     assert ("pidstat -d 1" in report.to_markdown()) == is_told
 
 
+@pytest.mark.parametrize(
+    ("process", "kb", "shown"),
+    [
+        ("cp", 200_000, "ls -l /proc/77/fd"),
+        ("kworker/u16:4+io_ring-wq", 200_000, "cat /proc/77/stack"),
+        ("cp", 2_000, "pidstat -d 1"),
+    ],
+    ids=["a program", "a thread of the kernel", "far less than the device moves"],
+)
+def test_who_asks_for_so_much_is_named_where_the_capture_lists_it(process, kb, shown):
+    text = iostat([{"sdb": load(56000, 0.41, size=4, util=100.0)}])
+    listed = f"13:00:02 0 77 {kb}.00 0.00 0.00 0 {process}\n13:00:02 0 78 0.00 9.00 0.00 0 bash\n"
+    header = "13:00:01 UID PID kB_rd/s kB_wr/s kB_ccwr/s iodelay Command\n"
+    report = report_of(text, lsblk(("sdb", False)), header + listed)
+    assert shown in report.verdict.asks
+    assert (f"see what {process} does, with" in report.verdict.asks.lower()) == (kb > 2_000)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "share", "told"), [(97.0, 20, "uses 97 %"), (3.0, 85, "waits"), (3.0, 20, "")]
+)
+def test_a_process_that_uses_a_cpu_or_mostly_waits_is_told_where_the_capture_does_not_tell_more(
+    cpu, share, told
+):
+    plain = "".join(
+        f"\nDevice tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda {n}00 0 9000 0 9000\n" for n in "567"
+    )
+    top = "PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n"
+    top += f"59 root 20 0 0 0 0 R {cpu} 0.0 891:45.42 mover\n"
+    iotop = "Total DISK READ: 0.00 B/s | Total DISK WRITE: 900.00 K/s\n"
+    iotop += "TID PRIO USER DISK READ DISK WRITE SWAPIN IO COMMAND\n"
+    iotop += f"77 be/4 root 0.00 B/s 900.00 K/s 0.00 % {share}.00 % balance\n"
+    report = report_of(plain, top, iotop)
+    assert report.verdict.state == "unknown"
+    assert ("mover uses" in report.headline) == (told == "uses 97 %")
+    assert ("balance waits for I/O 85 % of its time by iotop" in report.headline) == (told == "waits")
+
+
 def test_of_a_stack_that_is_never_idle_the_disk_is_the_busiest_and_the_full_one():
     row = load(9000, 0.8, size=8, util=99)
     assert "the busiest is nvme0n1 (" in (said := report_of(iostat([{"nvme0n1": row, "dm-0": row}])).headline)

@@ -12,10 +12,11 @@ from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import leaves_out_idle, paired
 from iodiag.analysis.host.between_averages import over_hours
-from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus
+from iodiag.analysis.host.cpu import IDLE_PCT, cpu_shares, is_impossible, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.measured_latencies import measured_latencies
 from iodiag.analysis.host.missing_tools import SNAPSHOTS
 from iodiag.analysis.host.paging import LEAST_CROWD, moved, starved
+from iodiag.analysis.host.process_of_device import mostly_waits, who_asks
 from iodiag.analysis.host.who_waits import (
     CROWD_TASKS,
     FEW_BLOCKED_TASKS,
@@ -166,12 +167,13 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     is_slow = any(health == "slow" for view in views for _, health in healths(view))
     if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{first_said(views, nobody_waits)}; {why_unknown(views)}"
+    also = first_said(views, lambda view: f"{mostly_waits(view)}{who_uses_a_cpu(view)[0]}")
     if calm:
         is_calm &= not any(map(many_ask, views))
         at_times = "If it is slow at times, capture more then:"
         more = more.replace("Capture more while it is slow:", at_times) if is_calm else more
-        return _no_proof(calm, is_calm), more
-    return f"This capture is not enough: {why_unknown(views)}.", more
+        return _no_proof(calm + also, is_calm), more
+    return f"This capture is not enough: {why_unknown(views)}{also}.", more
 
 
 def where_of(host: str | None, views: Sequence[View]) -> str:
@@ -236,7 +238,7 @@ def more_to_capture(views: Sequence[View]) -> str:
         more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`"
         more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
         if all(waiting_tasks(view).is_of_devices for view in loaded):
-            more = "See who asks for it: `pidstat -d 1`, and capture it: `iostat -xt 1 60`"
+            more = f"S{who_asks(loaded, 'for it')[1:]}, and capture it: `iostat -xt 1 60`"
         elif any(leaves_out_idle(view.devices) for view in loaded):
             more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
     return more

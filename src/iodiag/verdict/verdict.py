@@ -19,7 +19,7 @@ from iodiag.analysis.array.equal_rates import are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
-from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen
+from iodiag.analysis.host.process_of_device import RECLAIMS, SHOW_MEMORY, reclaimer, unseen, who_asks
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import ONLY_SAMPLE, say
 from iodiag.analysis.states.service_times import (
@@ -210,7 +210,7 @@ def _of_small_requests(views: Sequence[View]) -> tuple[Verdict, str] | None:
         return None
     first, *others = dearer
     also = f" ({', '.join(others[:SHOWN])}{more(len(others) - SHOWN)} alike)" if others else ""
-    asks = "To settle it, see who asks for so little at a time: `pidstat -d 1`, `iostat -xt 1 30`"
+    asks = f"To settle it, {who_asks(views, 'for so little at a time')}, `iostat -xt 1 30`"
     told = Verdict("open", devices=tuple(dearer), severity="notice", asks=asks)
     return told, f"Not determined: {first}{also} {dearer[first]}. {asks}"
 
@@ -240,7 +240,7 @@ def _shown_healthy(views: Sequence[View], findings: Sequence[Finding]) -> tuple[
         return replicated[0], f"{healthy} {replicated[1]}"
     if crowd := first_said(views, lambda view: many_ask(view) if is_crowd(view) else ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
-        asks = "See who asks for it: `pidstat -d 1`"
+        asks = f"S{who_asks(views, 'for it')[1:]}"
         return Verdict("unknown", asks=asks), f"{healthy} {asked} {asks}"
     asks = next(filter(None, map(_ask_what_it_does, views)), "")
     text = " ".join(filter(None, (healthy, asks)))
@@ -592,7 +592,7 @@ def _of_a_full_one(views: Sequence[View], healthy: str) -> tuple[Verdict, str] |
         return None
     # as in _busiest_of, of a stack the disk
     series, state = max(full, key=lambda one: (not one[0].is_stacked, one[1].at_once))
-    asks = "See who asks for so much: `pidstat -d 1`"
+    asks = f"S{who_asks(views, 'for so much')[1:]}"
     text = (
         "{name} is never idle; it serves {many:.0f} requests at once, and whether there is room for more is "
     )

@@ -24,6 +24,7 @@ from iodiag.analysis.array.side_by_side import (
     report_keys,
 )
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.states.states import states
@@ -293,7 +294,16 @@ def _why_not(seen: _Seen, bounds: Bounds, is_equal: bool) -> str:
         return "no report shows its requests beside the disks below it"
     own, below = ((data[served] * seen.weights[served]).sum() for data in (seen.latency, seen.slowest))
     if not own >= bounds.ratio * below or own - below < bounds.added_ms * seen.weights[served].sum():
-        return ""
+        is_late = served & (seen.slowest > 0) & (seen.latency >= bounds.ratio * seen.slowest)
+        is_late &= seen.latency - seen.slowest >= bounds.added_ms
+        if not is_late.sum() >= max(_LEAST_SHARE * served.sum(), 1):
+            return ""
+        text = (
+            "slower than the disks below it in {late} of {samples} samples, up to {times:.1f} times as long"
+        )
+        values: Values = {"late": int(is_late.sum()), "samples": int(served.sum())}
+        values |= {"times": float((seen.latency[is_late] / seen.slowest[is_late]).max())}
+        return say(text + ", but not for most of its requests", values)
     if seen.is_full[served].any():
         return "slower than the disks below it, but one of them is full: requests wait for a free slot"
     if is_equal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from iodiag.analysis.measure import weighted
@@ -94,13 +94,13 @@ def reclaimer(view: View) -> Fact | None:
     length = sample_s(facts)
     for fact in facts:
         process, share = fact.word("process").strip("[]"), waited_pct(fact, length)
-        if process.startswith("kswapd") and share >= _RECLAIM_PCT:
+        if process.startswith("kswapd") and share >= _MOSTLY_PCT:
             return replace(fact, values={**fact.values, "process": process, "share": min(100.0, share)})
     return None
 
 
-_RECLAIM_PCT = 50.0
-"""Share of its time from which that thread waits more than it works (judgement)."""
+_MOSTLY_PCT = 50.0
+"""Share of its time from which a process waits more than it works (judgement)."""
 
 RECLAIMS = (
     "{process} waits for I/O {share:.0f} % of its time: the kernel frees memory meanwhile, which is short or "
@@ -135,6 +135,41 @@ def unseen(view: View) -> str:
     values: Values = {"tool": listed.kind, "seen": seen, "name": name, "moved": kb[name]}
     text = " {tool} shows {seen:.0f} kB/s of the {moved:kb} that {name} moves: who asks is not in its list "
     return say(text + "(run it as root; the kernel, mmap and earlier buffered writes are in none).", values)
+
+
+def who_asks(views: Sequence[View], how: str) -> str:
+    """What shows who asks `how`, as a clause: of a list that has half of what a device moves, the first."""
+    for view in views:
+        facts = view.facts_of("pidstat", "iotop")
+        most = max((fact for fact in facts if fact.word("process")), key=_moved_kb, default=None)
+        listed = max((_moved_kb(fact) for fact in facts if not fact.word("process")), default=0.0)
+        rates = [weighted.or_zero(weighted.mean(one.samples, "kb_per_s")) for one in view.devices]
+        if most is None or not listed >= max(IDLE_KB_PER_S, max(rates, default=0.0) / 2):
+            continue
+        values: Values = {**most.values, "pid": most.word("pid") or most.word("tid"), "tool": most.kind}
+        values |= {"own": _moved_kb(most), "kb": listed}
+        shows = "`cat /proc/{pid}/stack`" if is_of_kernel(most.word("process")) else "`ls -l /proc/{pid}/fd`"
+        text = "see what {process} does, with {own:.0f} of the {kb:.0f} kB/s that {tool} lists: "
+        return say(text + shows, values)
+    return f"see who asks {how}: `pidstat -d 1`"
+
+
+def _moved_kb(fact: Fact) -> float:
+    """What a process, or all in a list, read and write in kB/s; 0 where it is not told."""
+    return sum(weighted.or_zero(fact.number(f"{way}_kb_per_s")) for way in ("read", "write"))
+
+
+def mostly_waits(view: View) -> str:
+    """The process that waits for I/O for the most of its time, as the end of a clause; no flusher."""
+    facts = view.facts_of("pidstat", "iotop")
+    length = sample_s(facts)
+    named = (fact for fact in facts if fact.word("process") and not is_flusher(fact.word("process")))
+    shares = [(weighted.or_zero(waited_pct(fact, length)), fact) for fact in named]
+    share, most = max(shares, key=lambda one: one[0], default=(0.0, None))
+    if most is None or not share >= _MOSTLY_PCT:
+        return ""
+    values: Values = {**most.values, "share": min(100.0, share), "tool": most.kind}
+    return say("; {process} waits for I/O {share:.0f} % of its time by {tool}", values)
 
 
 UNSEEN, _LEAST_KB, _SEVERAL = 20.0, 10240.0, 3

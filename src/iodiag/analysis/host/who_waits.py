@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
@@ -63,6 +64,28 @@ def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
 def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
     """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
     return _mean(view, "queue", "blocked", rows)
+
+
+def at_top(view: View, rows: Table) -> Table | None:
+    """The samples meanwhile of the devices at the top of the stacks, where they count requests in flight."""
+    disk = rows_at(view, "disk", rows)
+    if disk is None or "depth" not in disk:
+        return None
+    tops = topmost(view, [series.name for series in view.devices])
+    return disk[np.asarray(disk["device"].isin(tops))]
+
+
+def wait_for_their_own(view: View, rows: Table) -> bool:
+    """Whether about as many tasks are blocked as requests are in flight in all: a caller behind each."""
+    counted, tops = blocked(view, rows), at_top(view, rows)
+    if counted is None or tops is None or counted[1] < SEVERAL:
+        return False
+    depth = sum(weighted.mean(part, "depth") for _, part in by_device(tops))
+    return OWN * depth <= counted[1] <= depth / OWN
+
+
+OWN = 0.5
+"""Share that tasks and requests in flight are of each other where each request is one's own (moments)."""
 
 
 def does_nobody_wait(view: View, rows: Table) -> bool:

@@ -18,7 +18,8 @@ from iodiag.analysis.host.who_waits import (
     rows_at,
 )
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
+from iodiag.analysis.load.saturation.class_latency import is_no_single_spindle
+from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.saturation.layers import slower_above
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
@@ -84,12 +85,13 @@ def _of_level(level: Level, prefix: str) -> Values:
     }
 
 
-def class_named(series: DeviceSeries) -> str:
+def class_named(series: DeviceSeries, load: JudgedLevel) -> str:
     """The class that a device is held against, for sentences; an unknown one means the slowest."""
     name = class_of(series)
     if name != "unknown":
         return name
-    is_beyond = bool((series.samples.floats("kb_per_s") > FASTEST_SPINDLE_KB).any())
+    is_beyond = is_no_single_spindle(series, load.level, load.said)
+    is_beyond |= bool((series.samples.floats("kb_per_s") > FASTEST_SPINDLE_KB).any())
     return f"class unknown; {'no single' if is_beyond else 'judged as a'} spinning disk"
 
 
@@ -177,12 +179,7 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
         )
         yield cite(rows, text, values, worst="queue_depth")
     elif load.basis in ("class", "either", "reads"):
-        text = (
-            "{latency:ms} with {depth} in flight is {inflation:.1f} times the {usual:ms} that one such "
-            "request alone usually takes at most ({class})"
-        )
-        values |= {"class": class_named(series), "usual": load.said.latency_ms / load.inflation}
-        yield cite(rows, text, values, worst="await_ms")
+        yield _beyond_class(series, load, values)
     elif load.basis == "queue":
         text = "{depth} in flight is more than a disk or its controller takes at once"
         yield cite(rows, text, values, worst="queue_depth")
@@ -209,6 +206,24 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
 _AT_CEILING = (
     "{higher_device} moves {higher_mb:.0f} MB/s with {higher_depth} in flight, {device} {mb:.0f} MB/s with "
     "{depth}: a longer queue moves no more"
+)
+
+
+def _beyond_class(series: DeviceSeries, load: JudgedLevel, values: Values) -> Evidence:
+    """How much longer a request takes than one alone on its class, where that is known at all."""
+    text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {usual:ms} that one such "
+    text += "request alone usually takes at most ({class})"
+    if load.inflation <= THRESHOLDS["inflation"].default and is_no_single_spindle(
+        series, load.level, load.said
+    ):
+        text = _NO_SPINDLE
+    values |= {"class": class_named(series, load), "usual": load.said.latency_ms / load.inflation}
+    return cite(load.level.rows, text, values, worst="await_ms")
+
+
+_NO_SPINDLE = (
+    "no single spinning disk serves {rate:.1f}/s of {size:.1f} kB: the class is unknown (an array or flash), "
+    "and so is what one such request takes alone on it; the slowest disk takes {usual:ms} at most"
 )
 
 _UNLOADED = {

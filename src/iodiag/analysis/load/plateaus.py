@@ -81,8 +81,13 @@ class Plateau:
     def unit(self) -> str:
         """IOPS or MiB/s, of one direction where only that is held."""
         unit = "MiB/s" if self.is_bytes else "IOPS"
+        return f"{unit} of {self.way}s" if self.way else unit
+
+    @property
+    def way(self) -> str:
+        """The direction whose rate it is, "read" or "write"; empty where it is that of both."""
         way = self.quantity.split("_")[0].rstrip("s")
-        return f"{unit} of {way}s" if way in ("read", "write") else unit
+        return way if way in ("read", "write") else ""
 
     def in_unit(self, rate: float) -> float:
         """A rate of this quantity in its unit."""
@@ -90,8 +95,9 @@ class Plateau:
 
     @property
     def other_range(self) -> float:
-        """How far the other of IOPS and throughput ranged meanwhile."""
-        return high_over_low(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
+        """How far the other of IOPS and throughput ranged meanwhile, of the same direction."""
+        kb = f"{self.way}_kb_per_s" if self.way else "kb_per_s"
+        return high_over_low(self.rows, kb if not self.is_bytes else f"{self.way or 'io'}s_per_s")
 
 
 def plateau(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from iodiag.analysis.view.view import DeviceSeries
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.table.result_cache import cached
 
@@ -122,6 +122,13 @@ def is_virtual(series: DeviceSeries) -> bool:
 def is_guest(kernel: str | None) -> bool:
     """Whether a kernel is one that is built for virtual machines, whose disks a provider serves."""
     return re.search(r"[-.](azure|aws|gcp|amzn\d*|cloud|kvm|virtual)\b", kernel or "") is not None
+
+
+def may_be_volume(view: View, series: DeviceSeries) -> bool:
+    """Whether of a disk of a provider's machine the name alone is known: its volumes are NVMe, too."""
+    is_nvme = all(leaf.name.startswith("nvme") and not leaf.model for leaf in series.leaves)
+    is_hosted = is_guest(view.kernel) or re.search(r"\.compute\.internal$", view.host or "") is not None
+    return is_nvme and series.name.startswith("nvme") and is_hosted
 
 
 def virtual_kind(series: DeviceSeries) -> str:

@@ -71,7 +71,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for upper, layer in compared(view, bounds):
         judged = True
         if layer == "":
-            reason = f"less than {limits.ratio:g} times as long as the slowest disk below, or hardly longer"
+            reason = (
+                f"not {limits.ratio:g} times as long on average as the slowest disk below, or hardly more"
+            )
             yield RULE.clear(reason, upper.name)
         elif isinstance(layer, str):
             yield RULE.undetermined(layer, upper.name)

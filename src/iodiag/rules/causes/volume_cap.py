@@ -423,7 +423,8 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
     elif len(top.rows) > 1 and (asked := _asked(series, top, limits)) >= limits.asked:
-        other = "requests/s (by their size)" if top.is_bytes else "throughput (by the size of requests)"
+        other = "throughput (by the size of requests)"
+        other = f"{top.way or 'request'}s/s (by their size)" if top.is_bytes else other
         ranged = other if asked <= top.other_range else "the queue"
         text = f"the rate kept to {{held:.1f}} %, while {ranged} ranged over {{asked:.1f}} %"
         held = max_over_min(top.rows, top.quantity)

@@ -56,7 +56,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         (room <= limits.short_share / 100 * total) & (full >= limits.swap) & _reclaims(view, memory, limits)
     )
     if not is_used_up.any():
-        yield RULE.clear("some memory is free or page cache, which the kernel can reclaim")
+        least: Values = {"room": float(np.fmin.reduce(room)) / KB_PER_MB}
+        text = "at least {room:.0f} MB are available, free or page cache, and not used up"
+        yield RULE.clear(say(text, least) if np.isfinite(room).any() else "no sample shows it used up")
         return
     is_gone = is_used_up & (full >= limits.swap)
     values, harm = _harm(view, memory[is_gone if is_gone.any() else is_used_up], limits)

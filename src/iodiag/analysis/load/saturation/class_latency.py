@@ -94,8 +94,8 @@ def _over(
     is_queue = depth > limits.inflation and requests.latency_ms > sane_limit_ms(series, requests.size_kb)
     is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
     # how many disks share the queue is unknown, but one request alone takes less on any
-    is_fast = served_rate(series, level, requests) >= FASTER_THAN_SEEKS and requests.size_kb < RANDOM_KB
-    is_shared = is_full and is_deep and inflation > 1 and is_fast and class_of(series) == "unknown"
+    is_shared = is_full and is_deep and inflation > limits.beyond_any
+    is_shared &= is_no_single_spindle(series, level, requests)
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
@@ -154,6 +154,12 @@ def _do_reads_wait(
 CACHED, NEARLY_FULL, LEAST_READS, FLAT_RATE = 10.0, 0.8, 25.0, 0.01
 """Times what a write takes that a read does, where a cache takes the writes; the busy share of hardly any
 idle time; reads per second that somebody may wait for; and the spread of a rate that a cap holds."""
+
+
+def is_no_single_spindle(series: DeviceSeries, level: Level, requests: DirectionLoad) -> bool:
+    """Whether a device of unknown class serves more small requests than one disk with heads can."""
+    is_fast = served_rate(series, level, requests) >= FASTER_THAN_SEEKS and requests.size_kb < RANDOM_KB
+    return is_fast and class_of(series) == "unknown"
 
 
 def served_rate(series: DeviceSeries, level: Level, requests: DirectionLoad) -> float:

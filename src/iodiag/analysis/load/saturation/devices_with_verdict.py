@@ -171,7 +171,7 @@ def _is_one_rate(level: Level, deeper: Level, limits: Limits) -> bool:
     return is_full and is_large and is_equal and bool(same_reports(level.rows, deeper.rows).any())
 
 
-_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation", "long_queue")
+_OF_DEGREE = ("beyond_any", "busy_util", "burst_depth", "hard_depth", "inflation", "long_queue")
 
 HARDLY_LESS = 1.125
 """That a device is full is less a matter of degree: by so much one may be less busy than its like."""

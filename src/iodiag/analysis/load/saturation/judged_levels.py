@@ -77,6 +77,9 @@ THRESHOLDS = {
         "depth that goes with it, or with an inflation over the class's own latency",
         "judgement: a real queue, not a slow seek",
     ),
+    "beyond_any": Threshold(
+        1, "x", "latency over what the slowest disk takes alone that is a line", "on any class one takes less"
+    ),
     "flat_elasticity": Threshold(
         0.3,
         "",

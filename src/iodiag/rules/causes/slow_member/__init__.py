@@ -160,9 +160,10 @@ def _doubt(view: View, found: Comparison) -> str:
     if max(sizes) > LIKE_SIZE * min(sizes):
         return "a member is slower than its peers, but their requests differ in size"
     if len(found.window) < LASTING and _is_in_line(found):
-        return (
-            "a member takes longer than its peers, but serves each request as quickly: it had a longer queue"
-        )
+        own = busy_ms(found)
+        values: Values = {"own": own[found.slow], "others": float(np.median(np.delete(own, found.slow)))}
+        text = "a member takes longer than its peers, busy {own:ms} with each request beside {others:ms}: "
+        return say(text + "its longer queue may be why", values)
     others = np.delete(found.latencies, found.slow)
     # the same one of four in three captures is chance in one of sixteen
     if found.captures < REPEATED and len(others) > 2 and found.latencies[found.slow] < APART * others.max():

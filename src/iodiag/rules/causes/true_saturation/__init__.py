@@ -50,12 +50,11 @@ from typing import Any
 import numpy as np
 
 from iodiag.analysis.host.process_of_device import fills_cache, longest_wait, writer
-from iodiag.analysis.host.who_waits import is_waited_for
+from iodiag.analysis.host.who_waits import is_waited_for, wait_for_their_own
 from iodiag.analysis.load.benchmarks import benchmarks_of, is_direct, own_queue
 from iodiag.analysis.load.load_sentences import (
     application_latency,
     both_ways,
-    class_named,
     disks_below,
     in_order,
     inflation,
@@ -69,7 +68,7 @@ from iodiag.analysis.load.load_sentences import (
 from iodiag.analysis.load.plateaus import throughput_of_sizes
 from iodiag.analysis.load.saturation.bursts import is_backlog, is_burst, is_passing, longest_contiguous
 from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
-from iodiag.analysis.load.saturation.classify import of_samples
+from iodiag.analysis.load.saturation.classify import AS_MUCH, of_samples
 from iodiag.analysis.load.saturation.devices_with_verdict import Busy, with_verdict
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.stalls import stalled
@@ -82,6 +81,7 @@ from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import RANDOM_KB
 from iodiag.analysis.states.state_sentences import AT_LEAST
 from iodiag.analysis.states.states import states
+from iodiag.analysis.view.device_traits import may_be_volume
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -177,7 +177,7 @@ def _finding(
     sure = confidence(points_of(view, lead, limits), at_most="high" if is_long else "medium")
     whole, pages = _rows_of_state(series, rows, limits), tuple(merged_pages(rows))
     counts = counts_of(series, whole, lead, rows)
-    values = template_values(series, lead) | counts | {"class": class_named(series)}
+    values = template_values(series, lead) | counts
     summary, named = _told(series, lead, rows, values, limits)
     if still := list(standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
@@ -187,12 +187,11 @@ def _finding(
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_meanwhile(view, lead))
     calmer = (*calmer_disks(view, series, rows), *copied(view, series, rows))
     queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
-    told = [say("; above it {above} takes {above_latency} ms", item.values) for item in above]
-    told += beside
+    told = [*(say("; above it {above} takes {above_latency} ms", item.values) for item in above), *beside]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
     remedy = _remedy(lead, limits, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
-        **{"severity": severity, "remedy": remedy} | named,
+        **{"severity": severity} | _fitted(view, series, lead, rows, remedy) | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
@@ -216,7 +215,7 @@ def _finding(
             *queues,
             *onset(series, int(rows["sample"].min())),
             *((same,) if (same := throughput_of_sizes(series)) else ()),
-            *against(lead),
+            *against(view, series, lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
         cannot_know=_CANNOT_KNOW,
@@ -274,6 +273,23 @@ def _rows_of_state(series: DeviceSeries, rows: Table, limits: Limits) -> Table:
     return next((own for own in full if np.isin(wanted, own["sample"]).all()), rows)
 
 
+def _fitted(
+    view: View, series: DeviceSeries, load: JudgedLevel, rows: Table, remedy: tuple[str, ...]
+) -> dict[str, Any]:
+    """The remedy for what serves it; where each caller waits for its own request, fewer just ask for less."""
+    if may_be_volume(view, series):
+        remedy = (_OF_VOLUME, *remedy)
+    if load.said.direction == "writes" or not wait_for_their_own(view, rows):
+        return {"remedy": remedy}
+    title = "The device is saturated: each caller waits in line for its own request"
+    return {"title": title, "remedy": tuple(text for text in remedy if text != RULE.remedy[0])}
+
+
+_OF_VOLUME = (
+    "See whether it is a volume of the provider (lsblk -o NAME,MODEL): then compare with its IOPS and "
+    "throughput limits, and with those of the instance."
+)
+
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
 
@@ -281,7 +297,8 @@ def _remedy(load: JudgedLevel, limits: Limits, *, is_written_back: bool, is_dire
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
     is_small = load.said.size_kb <= RANDOM_KB
     fewer, spread = RULE.remedy
-    if load.said.size_kb >= limits.merged:
+    # the mean of what is split at a size is below it: each last piece is shorter
+    if load.said.size_kb >= AS_MUCH * limits.merged:
         spread = _OF_LARGE
     general = (spread, fewer) if is_small else (fewer, spread)
     if is_direct or (load.said.direction != "writes" and not is_written_back):

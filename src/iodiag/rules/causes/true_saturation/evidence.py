@@ -15,6 +15,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
 from iodiag.analysis.states.service_times import RANDOM_KB, class_of
+from iodiag.analysis.view.device_traits import may_be_volume
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View, same_reports
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
@@ -187,13 +188,15 @@ def _in_phases(rows: Table, others: Table) -> Mask:
     return np.isin(own, wanted)
 
 
-def against(load: JudgedLevel) -> Iterator[Evidence]:
+def against(view: View, series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     """What weighs against it: that what requests take alone is known of the class at most."""
     if load.basis == "class":
         text = (
             "the capture has no sample of {direction} of {size:.0f} kB without a queue: how long such ones "
         )
         text += "take without load is not known"
+        if may_be_volume(view, series):
+            text += "; it is held against a local NVMe device, and may be a volume of the host's provider"
         values: Values = {"direction": load.said.direction, "size": load.said.size_kb}
         yield cite(load.level.rows, text, values, weighs="against")
     elif load.basis == "measured" and load.lower is None:

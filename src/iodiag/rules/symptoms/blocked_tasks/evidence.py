@@ -9,7 +9,6 @@ import numpy as np
 
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.paging import (
     BEYOND_CHANCE,
     BURST,
@@ -27,11 +26,7 @@ from iodiag.analysis.host.paging import (
     stood_still,
 )
 from iodiag.analysis.host.swapping import swapped
-from iodiag.analysis.host.who_waits import (
-    by_device,
-    of_first_row,
-    rows_at,
-)
+from iodiag.analysis.host.who_waits import at_top, by_device, of_first_row, rows_at
 from iodiag.analysis.load.plateaus import likeness, of_rate
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
@@ -474,10 +469,10 @@ DELAYED_S, DELAYED = 10.0, 5.0
 
 def served_promptly(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """Said where all that is in flight is answered as promptly as on any healthy device."""
-    at_top = _at_top(view, rows)
-    if at_top is None or "disk" in view.average_only:
+    tops = at_top(view, rows)
+    if tops is None or "disk" in view.average_only:
         return
-    parts = [(view.series(name), part) for name, part in by_device(at_top)]
+    parts = [(view.series(name), part) for name, part in by_device(tops)]
     used = [(series, part) for series, part in parts if weighted.mean(part, "depth") >= limits.quiet]
     slowest = 0.0
     for series, part in used:
@@ -499,15 +494,6 @@ PROMPT_MS = SERVICE["network"].usual_ms
 """What the slowest device without moving parts takes when all is well."""
 
 
-def _at_top(view: View, rows: Table) -> Table | None:
-    """The samples meanwhile of the devices at the top of the stacks, where they count requests in flight."""
-    disk = rows_at(view, "disk", rows)
-    if disk is None or "depth" not in disk:
-        return None
-    tops = topmost(view, [series.name for series in view.devices])
-    return disk[np.asarray(disk["device"].isin(tops))]
-
-
 def _are_written(disk: Table) -> bool:
     """Whether most of what the devices move are writes: those of the background belong to nobody."""
     read, written = (float(np.nansum(disk.floats(f"{way}_kb_per_s"))) for way in ("read", "write"))
@@ -518,10 +504,10 @@ def devices_meanwhile(
     view: View, rows: Table, mean: float, limits: Limits, *, is_waited: bool
 ) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
-    at_top = _at_top(view, rows)
-    if at_top is None:
+    tops = at_top(view, rows)
+    if tops is None:
         return
-    depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
+    depths = [weighted.mean(part, "depth") for _, part in by_device(tops)]
     total = float(np.nansum(depths))
     # where a table of rates counts none, there may be any number, and no less than is counted elsewhere
     if not np.isfinite(depths).all() and mean >= limits.background * total:
@@ -529,16 +515,16 @@ def devices_meanwhile(
     values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
-        yield cite(at_top, text, values, weighs="context")
-    elif mean < limits.background * total and _are_written(at_top) and not is_waited:
+        yield cite(tops, text, values, weighs="context")
+    elif mean < limits.background * total and _are_written(tops) and not is_waited:
         text = "{depth} requests were in flight, many for each blocked task: background writes, nobody's wait"
-        yield cite(at_top, text, values, weighs="against", worst="depth")
+        yield cite(tops, text, values, weighs="against", worst="depth")
     elif mean < limits.background * total:
         text = "{depth} requests were in flight, many for each blocked task"
-        yield cite(at_top, text, values, weighs="context", worst="depth")
+        yield cite(tops, text, values, weighs="context", worst="depth")
     elif mean > limits.crowded * total:
         text = "only {depth} requests were in flight: most of the tasks wait for something else"
-        yield cite(at_top, text, values, weighs="context", worst="depth")
+        yield cite(tops, text, values, weighs="context", worst="depth")
     else:
         text = "{depth} requests were in flight, about as many as tasks: callers that wait for their own"
-        yield cite(at_top, text, values, worst="depth")
+        yield cite(tops, text, values, worst="depth")
