@@ -70,6 +70,13 @@ def test_a_host_that_moves_nothing_while_somebody_waits(run, rows, expected):
     assert told(run(vmstat(rows))) == expected
 
 
+def test_what_was_moved_before_is_of_the_samples_before(run):
+    """The burst is what filled the queue: what trickles once it has gone is no part of it."""
+    rows = [{"bo": 90}] * 6 + [{"bo": 130000}] * 2 + [STILL] * 9 + [{"bo": 2000}] * 8
+    (finding,) = run(vmstat(rows)).findings
+    assert "127.0 MB/s were moved in 2 samples, and then 0 kB/s" in finding.summary
+
+
 CROWD = {"b": 20, "in": 100, "cs": 50}
 
 

@@ -120,7 +120,7 @@ def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
     ("others", "told"),
     [
         ((("rsync", 98.0),), "; 1 more of that name waits 98 %"),
-        ((("rsync", 40.0), ("tar", 98.0)), ""),
+        ((("rsync", 40.0), ("tar", 98.0)), "; so long, too: tar"),
     ],
 )
 def test_threads_of_one_name_that_wait_alike_are_told_together(report_of, others, told):
@@ -129,7 +129,7 @@ def test_threads_of_one_name_that_wait_alike_are_told_together(report_of, others
         text += iotop(command, share).splitlines()[-1].replace("2871", str(number)) + "\n"
     finding = only(report_of(text))
     assert finding.summary.endswith(f"writes 720 kB/s{told}.")
-    assert sum(one.weighs == "for" for one in finding.evidence) == 1 + bool(told) * len(others)
+    assert sum(one.weighs == "for" for one in finding.evidence) == 1 + ("of that name" in told) * len(others)
 
 
 @pytest.mark.parametrize(
@@ -280,3 +280,27 @@ def test_processes_of_one_name_are_counted_beyond_those_that_move_most(report_of
     )
     headline = report_of(iotop("rsync", 3.0, asked="6.00 M/s", written="6.00 M/s") + rows).headline
     assert "9 threads of worker read 0 kB/s and wrote 10,764 kB/s" in headline
+
+
+NONE_MOVED = "0.00 B/s    0.00 B/s  0.00 %"
+INIT = f"      1 be/4 root      {NONE_MOVED}  0.00 % init\n"
+
+
+@pytest.mark.parametrize(("idle", "is_told"), [(INIT, True), ("", False)], ids=["a cut list", "iotop -o"])
+def test_who_stands_in_one_of_several_cut_lists_waits_as_long_as_that_one_says(report_of, idle, is_told):
+    """A list that shows who does nothing has all tasks: of what was cut off nothing is known.
+
+    Threads of one program that stand in different lists do not wait at a time.
+    """
+    rows = ("4100", "99.99", "storer"), ("4207", "97.30", "storer"), ("390", "98.50", "[md7_raid1]")
+    text = ""
+    for tid, share, name in rows:
+        text += SUMS.format(asked="0.00 B/s", written="0.00 B/s").replace("310.00 K/s", "0.00 B/s")
+        text += f"   {tid} be/4 root      {NONE_MOVED} {share} % {name}\n{idle}"
+    finding = only(report_of(text))
+    if not is_told:
+        assert finding is None
+        return
+    assert finding.summary.endswith(", in the 1 of 3 samples that list it; so long, too: storer.")
+    assert finding.summary.startswith("[md7_raid1] waits for I/O 98 % of its time")
+    assert finding.confidence == "medium"

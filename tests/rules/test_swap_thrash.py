@@ -77,7 +77,7 @@ def test_the_swap_device_is_named_where_known(report_of):
     [
         ({"si": 0}, "undetermined", "4,200 kB/s go out to swap and 0 kB/s come back"),
         ({"si": 0, "so": 400, "bi": 0}, "clear", "harmless"),
-        ({"so": 0}, "clear", "no longer"),
+        ({"so": 0, "b": 0, "wa": 5}, "clear", "no longer"),
         ({"si": 10, "so": 10}, "clear", "next to nothing"),
     ],
 )
@@ -387,6 +387,37 @@ def test_pages_that_go_out_though_memory_is_free_are_no_shortage(report_of, chan
     if is_found:
         assert finding.severity == "notice"
         assert not any("more memory" in text for text in finding.remedy)
+
+
+RETURN = FREE | {"swpd": 90_000, "si": 2_000, "bi": 4_000, "b": 1, "wa": 8}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, True),
+        ({"si": 900}, False),
+        ({"bi": 20_000}, False),
+        ({"b": 0}, False),
+        ({"b": 0, "wa": 20}, True),
+    ],
+    ids=["seen", "a trickle", "other reads", "nobody waits", "iowait"],
+)
+def test_pages_that_come_back_while_tasks_wait_are_told_with_what_went_out_and_without(
+    report_of, changes, is_told
+):
+    rest = [FREE | {"swpd": 90_000}] * 20
+    finding = only(report_of(vmstat([*rest, *[RETURN | changes] * 5, *rest]), rules=[RULE]))
+    assert (finding and finding.title) == (
+        "Tasks wait for pages that come back from swap" if is_told else None
+    )
+    sent = _sent(18_000, 7_000, 5_000, 3_500, 9_000, 6_000)
+    finding = only(
+        report_of(vmstat([FREE | {"swpd": 40_000}] * 6 + sent + [RETURN | changes] * 5), rules=[RULE])
+    )
+    assert finding.severity == ("warning" if is_told else "notice")
+    assert ("2,000 kB/s come back from swap in 5 of 17 samples" in finding.summary) == is_told
+    assert "though at least 234 MB were free: this is no shortage of memory" in finding.summary
 
 
 def places(used, cached, out):

@@ -2300,6 +2300,31 @@ def test_a_disk_that_writes_at_its_own_speed_most_of_the_time_is_no_health(full,
     assert ("which may be all that its medium or its link gives" in report.headline) is (state == "open")
 
 
+BURST_BESIDE_READS = load(100, 210, size=450, reads=0, depth=24.0, util=45.0)
+BURST_BESIDE_READS |= {"r/s": 500.0, "rkB/s": 60000.0, "r_await": 0.7, "aqu-sz": 21.4}
+SOME_WAIT = {"%user": 4.0, "%iowait": 20.0, "%idle": 76.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [({}, True), ({"r_await": 60.0}, False), ({"w/s": 300.0, "wkB/s": 9600.0}, False)],
+    ids=["quick reads", "reads wait as well", "small writes"],
+)
+def test_writes_that_alone_wait_in_a_burst_are_told_so(changes, is_told):
+    text = report_of(iostat([{"sdb": BURST_BESIDE_READS | changes}] * 2, SOME_WAIT)).headline
+    assert (
+        "they alone wait (21.0 of the 21.4 in flight): a read beside them takes 0.7 ms" in text
+    ) is is_told
+
+
+@pytest.mark.parametrize(("kb", "is_asked"), [(400_000.0, False), (150_000.0, True)])
+def test_the_kind_of_disk_is_not_asked_where_its_speed_is_no_spinning_disk_s(kb, is_asked):
+    quick = load(1600, 0.8, size=kb / 1600, depth=1.3, util=99.0)
+    text = report_of(iostat([{"sdb": BURST_BESIDE_READS}, {"sdb": quick}], SOME_WAIT)).headline
+    assert text.startswith("Not determined: ")
+    assert ("what kind of disk" in text) is is_asked
+
+
 WRITES_IN_BURSTS = load(40, 320, size=300, reads=0, depth=8.0, util=30.0)
 
 

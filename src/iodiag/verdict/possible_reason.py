@@ -88,8 +88,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.util < MOSTLY and state.at_once < FEW:
         text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
     elif state.util < MOSTLY:
-        text = ": bursts, as it was idle {idle:.0f} % of the time"
-        text = _LIKE_BURSTS if _may_be_flushed_in_bursts(view, state) else text
+        text, others = _of_bursts(view, state)
+        values |= others
     elif state.latency_ms <= kept_up_ms(state.rows):
         text = ": it did more in some samples than in others, in the same time for each: slow, yet not full"
     else:
@@ -271,6 +271,29 @@ def _writes_in_bursts(state: State) -> bool:
     """
     at_once = max(state.depth, state.held) / state.util if 0 < state.util < USED_UTIL else 0.0
     return state.kind == "writes" and state.mean("reads_per_s") == 0 and at_once >= LEAST_BURST
+
+
+def _of_bursts(view: View, state: State) -> tuple[str, Values]:
+    """What a device that is idle for a part of the time has been asked for in bursts, and its numbers."""
+    if _may_be_flushed_in_bursts(view, state):
+        return _LIKE_BURSTS, {}
+    rate, size, wait = (state.mean(f"write{name}") for name in ("s_per_s", "_size_kb", "_await_ms"))
+    values: Values = {"held": rate * wait / 1000, "in_all": state.held, "read": state.mean("read_await_ms")}
+    is_most = float(values["held"]) >= MOST_HELD * state.held and state.held >= LEAST_BURST * state.util
+    is_quick = state.mean("reads_per_s") > 0 and float(values["read"]) <= wait / APART
+    if is_most and is_quick and size >= LARGE_KB:
+        return _ALONE, values
+    return ": bursts, as it was idle {idle:.0f} % of the time", {}
+
+
+MOST_HELD, APART = 0.9, 10.0
+"""Share of those in flight that writes are which alone wait, and times as long as reads that they take then
+(judgement)."""
+
+_ALONE = (
+    ": they look like buffered writes that are written back in a burst, and they alone wait ({held:.1f} of "
+    "the {in_all:.1f} in flight): a read beside them takes {read:ms}; it was idle {idle:.0f} % of the time"
+)
 
 
 def volume_clause(view: View, disk: DeviceSeries, state: State) -> str:

@@ -26,6 +26,7 @@ from iodiag.analysis.states.service_times import (
     class_of,
     events_per_sample,
     inferred_class,
+    moves_more,
 )
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, counts_no_bytes, state_of, states
@@ -430,7 +431,7 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
         why = f": {held}"
     why = (why or "; the capture does not show why") + kept_clause(view, series)
     asks = "To settle it, run under this load and without load: `iostat -xt 1 30`"
-    if class_of(series) == "unknown":
+    if class_of(series) == "unknown" and not moves_more(series):
         asks = (
             f"To settle it, see what kind of disk it is, and run under this load and without: `{SHOW_DISKS}`"
         )

@@ -236,3 +236,17 @@ def test_rows_without_the_lines_above_them_are_known_by_their_shape():
 )
 def test_a_row_of_another_shape_is_not_taken_for_one(row):
     assert not FORMAT.starts.search(row)
+
+
+@pytest.mark.parametrize(("total", "means"), [("1.00 M/s", (1024, 66.0, 1)), ("64.00 K/s", (512, 33.0, 2))])
+def test_a_sample_whose_rows_hold_less_than_its_total_says_nothing_of_tasks_without_a_row(total, means):
+    """By `head` or by hand it was cut: a task that moved the rest may be any."""
+    first, *_ = RUN.partition("Total DISK READ :       0.50")
+    row = "   512 be/4 root       64.00 K/s    0.00 B/s  0.00 %  9.00 % cron\n"
+    second = first.replace("1.50 M/s", "1.00 M/s").replace("91.20", "66.00").partition("    410")[0]
+    second = second[second.index("Total DISK READ :       1.00") :].replace("100.00 K/s", "0.00 B/s")
+    third = second.replace("1.00 M/s", total)
+    third = third[: third.index("   2871")] + row
+    sums, mysqld, _ = facts_of(second + third)
+    assert (mysqld["read_kb_per_s"], mysqld["io_pct"], mysqld["samples"]) == means
+    assert sums["read_kb_per_s"] == 512 + 32

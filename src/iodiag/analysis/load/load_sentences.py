@@ -23,7 +23,7 @@ from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLeve
 from iodiag.analysis.load.saturation.layers import slower_above
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
-from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.service_times import class_of, moves_more
 from iodiag.analysis.states.state_sentences import AT_LEAST, sentence_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.device_names import is_physical
@@ -90,13 +90,8 @@ def class_named(series: DeviceSeries, load: JudgedLevel) -> str:
     name = class_of(series)
     if name != "unknown":
         return name
-    is_beyond = is_no_single_spindle(series, load.level, load.said)
-    is_beyond |= bool((series.samples.floats("kb_per_s") > FASTEST_SPINDLE_KB).any())
+    is_beyond = moves_more(series) or is_no_single_spindle(series, load.level, load.said)
     return f"class unknown; {'no single' if is_beyond else 'judged as a'} spinning disk"
-
-
-FASTEST_SPINDLE_KB = 350.0 * 1024
-"""kB/s that no single spinning disk moves: the outer tracks of the fastest give less than 300 MB/s."""
 
 
 def _larger(one: float, other: float) -> float:
@@ -161,10 +156,11 @@ def inflation(series: DeviceSeries, load: JudgedLevel) -> Iterator[Evidence]:
     values = template_values(series, load)
     rows = load.level.rows
     if load.basis in ("measured", "least seen"):
-        alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
-        text = "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + alone
+        text = (
+            "{latency:ms} with {depth} in flight is {inflation} times the {unloaded} ms " + _ALONE[load.basis]
+        )
         seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
-        yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+        yield cite(seen, text, values, worst="await_ms")
     elif load.basis in _UNLOADED and load.unloaded is not None:
         text = "{latency:ms} with {depth} in flight is {inflation:.1f} times the {unloaded} ms that "
         text += _UNLOADED[load.basis]
@@ -225,6 +221,13 @@ _NO_SPINDLE = (
     "no single spinning disk serves {rate:.1f}/s of {size:.1f} kB: the class is unknown (an array or flash), "
     "and so is what one such request takes alone on it; the slowest disk takes {usual:ms} at most"
 )
+
+# the other one is a percentile, which single samples of about that size are below
+_ALONE = {
+    "measured": "seen at {unloaded_depth} in flight ({direction} of {size:.1f} kB)",
+    "least seen": "that its quickest tenth takes at most, with {unloaded_depth} ({direction} of about "
+    "{size:.1f} kB)",
+}
 
 _UNLOADED = {
     "calmer": "such a request takes at most by calmer samples, its size allowed for",

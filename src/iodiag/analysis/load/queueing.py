@@ -185,7 +185,7 @@ class Level:
 
 @dataclass(frozen=True)
 class UnloadedBaseline:
-    """What a request costs on an unloaded device: measured there, or the least seen under load.
+    """What a request costs on an unloaded device: measured there, or by its quickest tenth under load.
 
     `rows` are the (prepared) samples in which it was seen, of another `device` where one is named.
     """

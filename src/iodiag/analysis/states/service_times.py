@@ -94,6 +94,15 @@ def class_of(series: DeviceSeries) -> Class:
     return "network" if series.name.startswith("drbd") else "unknown"
 
 
+def moves_more(series: DeviceSeries) -> bool:
+    """Whether a device is seen to move more than any single spinning disk."""
+    return bool((series.samples.floats("kb_per_s") > _FASTEST_SPINDLE_KB).any())
+
+
+_FASTEST_SPINDLE_KB = 350.0 * 1024
+"""kB/s that no single spinning disk moves: the outer tracks of the fastest give less than 300 MB/s."""
+
+
 def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
     """What one request alone of this size takes at most on a device of this class when all is well."""
     return SERVICE[inferred_class(series, size_kb, rate)].usual(weighted.or_zero(size_kb))

@@ -29,7 +29,8 @@ _WORDS = ("pid", "tid", "process", "user", "policy")
 class Process:
     """One process (or thread) and what it moved: sums over samples, None where it may not be known.
 
-    `io_class` is that of its priority for I/O (rt, be, idle), empty where it is not shown.
+    `io_class` is that of its priority for I/O (rt, be, idle), empty where it is not shown. `known` is in how
+    many samples it is known what it did, 0 if in all.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Process:
     write_kb: float | None = None
     extra: dict[str, float] = field(default_factory=dict)
     io_class: str = ""
+    known: int = 0
 
     def add(self, line: Line, read_kb: float | None, write_kb: float | None, delay: float | None) -> None:
         """Count one more sample of it; `delay` is in clock ticks."""
@@ -161,10 +163,7 @@ def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: 
     number, kB (per second) of each direction that is known, and `read_rank` and `write_rank` from 1 for the
     most; `alike` is how many have that name, where several do, beside what these moved in all.
     """
-    totals = {
-        measure.column("read"): round(sum(process.read_kb or 0.0 for process in processes), 2),
-        measure.column("write"): round(sum(process.write_kb or 0.0 for process in processes), 2),
-    }
+    totals = {measure.column(way): round(_in_all(processes, way, measure), 2) for way in ("read", "write")}
     who = f"{len(processes)} process{'es' if len(processes) != 1 else ''}"
     read, wrote = map(measure.say, totals.values())
     counted: Values = {"processes": len(processes), "samples": measure.samples}
@@ -192,9 +191,14 @@ def _together(processes: Sequence[Process], measure: Measure) -> Values:
     """How many processes have one name, and what they moved in all, with those that no fact is of."""
     values: Values = {"alike": len(processes)}
     for way in ("read", "write"):
-        moved = sum(getattr(one, f"{way}_kb") or 0.0 for one in processes)
-        values[f"alike_{measure.column(way)}"] = round(moved, 2)
+        values[f"alike_{measure.column(way)}"] = round(_in_all(processes, way, measure), 2)
     return values if len(processes) > 1 else {}
+
+
+def _in_all(processes: Sequence[Process], way: str, measure: Measure) -> float:
+    """What processes moved together in one direction, "read" or "write", by their rows in all samples."""
+    moved = ((one, getattr(one, f"{way}_kb") or 0.0) for one in processes)
+    return float(sum(kb * (one.known or measure.samples) / measure.samples for one, kb in moved))
 
 
 def _moved(process: Process) -> float:
@@ -219,8 +223,13 @@ def _fact(kind: str, process: Process, measure: Measure, also: Values, source: s
     text = f"{{process}} ({measure.number_name} {process.number}) {' and '.join(said)}"
     if "io_pct" in values:
         text += f", and waited for I/O {process.extra['io_pct']:.1f} % of its time"
-    text += f" ({measure.basis})"
-    return fact(kind, text, {**values, "samples": measure.samples}, source, [process.first, process.last])
+    samples, basis = measure.samples, measure.basis
+    if 0 < process.known < samples:
+        values["of_samples"], basis = samples, f"the {process.known} of {samples} samples that list it"
+        samples = process.known
+    return fact(
+        kind, f"{text} ({basis})", {**values, "samples": samples}, source, [process.first, process.last]
+    )
 
 
 def program(command: str, *, has_arguments: bool = False) -> str:

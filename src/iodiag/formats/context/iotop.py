@@ -7,13 +7,17 @@ processes, Actual is what the disks did, and Total what all processes asked for:
 a process, it stands for them, and where its last sample has none, that was cut off. Where the clock goes back
 with all lines of a sample, another run begins, or the same one anew. A mail breaks rows in front of the
 command, or in it. Rows that were copied without the lines above them are known by their shape.
+
+With -o a task without a row did nothing. A sample that lists the first task of the system though that did
+nothing is without -o, and one whose rows hold less than its Total is cut: in such a one a task without a row
+is not known, and its means are of the samples that list it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from iodiag.formats import clock as _clock
@@ -132,7 +136,9 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
         listing.unread.append(listing.ends[-1][0])
         del listing.samples[-1], listing.ends[-1], listing.totals[-1]
         del listing.disks[len(listing.samples) :]
-    processes, samples = _measured(listing)
+    cut = _cut(listing)
+    samples = _measured(listing, cut)
+    processes = list(listing.processes.values())
     basis = f"mean of {samples} samples" if samples > 1 else "one sample"
     basis = basis if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
@@ -140,11 +146,11 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
         facts = [*facts_of("iotop", processes, measure, source)]
     else:
         facts = [_of_all(listing, measure, source)]
-    facts += _of_programs(processes, measure, source)
+    facts += _of_programs(listing, cut, measure, source)
     # under -a processes have totals, and the disks rates of the last interval
     if listing.disks and listing.totals and listing.is_rate:
         facts.append(_of_disks(listing, measure, source))
-    tables = process_table(table_of(listing.rows), listing.ends, source) if listing.is_rate else ()
+    tables = process_table(table_of(listing.rows), listing.ends, source, cut) if listing.is_rate else ()
     layout = "iotop, rows without the lines above them" if re.match(_LONE, lines[0].text) else "iotop -b"
     return ContextBlock(
         used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout=layout
@@ -195,17 +201,18 @@ def _of_disks(listing: _Listing, measure: Measure, source: str) -> Fact:
     return fact("iotop", f"{text} ({measure.basis})", values, source, [measure.first, measure.last])
 
 
-def _of_programs(processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:
+def _of_programs(listing: _Listing, cut: Collection[int], measure: Measure, source: str) -> Iterator[Fact]:
     """What the threads of one name moved together, and how many of them waited for I/O at a time."""
-    named: dict[str, list[Process]] = {}
-    for process in processes:
+    named: dict[str, list[str]] = {}
+    for key, process in listing.processes.items():
         if "io_pct" in process.extra:
-            named.setdefault(process.name, []).append(process)
-    for name, all_of in named.items():
-        if len(all_of) < 2:
+            named.setdefault(process.name, []).append(key)
+    for name, keys in named.items():
+        if len(keys) < 2:
             continue
-        read, wrote = _moved(all_of)
-        waiting = sum(process.extra["io_pct"] for process in all_of) / 100
+        all_of = [listing.processes[key] for key in keys]
+        read, wrote, share, _ = _means(listing, keys, cut, measure.samples)
+        waiting = share / 100
         values: Values = {"process": name, "threads": len(all_of), "waiting": round(waiting, 4)}
         values |= {measure.column("read"): round(read, 2), measure.column("write"): round(wrote, 2)}
         values["samples"] = measure.samples
@@ -282,21 +289,56 @@ def _kb(row: re.Match[str], direction: str) -> float:
     return float(row[direction]) * HUMAN_BYTES[row[f"{direction}_unit"]] / 1024
 
 
-def _measured(listing: _Listing) -> tuple[list[Process], int]:
-    """The processes with their means over so many samples, or the last totals of -a."""
+def _cut(listing: _Listing) -> frozenset[int]:
+    """The samples in which a task without a row is not known: those that list idle ones, or lack rows."""
+    if not listing.is_rate:
+        return frozenset()
+    cut = {
+        at
+        for at, sample in enumerate(listing.samples)
+        if any(key.startswith("1 ") and not any(done) for key, done in sample.items())
+    }
+    for at, (sample, total) in enumerate(zip(listing.samples, listing.totals, strict=False)):
+        listed = sum(read + written for read, written, _ in sample.values())
+        if sample and listed < _WHOLE * sum(total):
+            cut.add(at)
+    return frozenset(cut)
+
+
+_WHOLE = 0.9
+"""Share of its Total that the rows of a whole sample hold at least (judgement: rounding takes far less)."""
+
+
+def _means(
+    listing: _Listing, keys: Collection[str], cut: Collection[int], count: int
+) -> tuple[float, float, float, int]:
+    """What tasks did together on average over those of the last `count` samples in which they are known.
+
+    kB read and written, in % how long they waited, and in how many samples they are known.
+    """
+    samples = list(enumerate(listing.samples))[-count:]
+    known = [sample for at, sample in samples if at not in cut or any(key in sample for key in keys)]
+    done = [sample[key] for sample in known for key in keys if key in sample]
+    read, written, share = (sum(column) / max(1, len(known)) for column in zip(*done, strict=True))
+    return read, written, share, len(known)
+
+
+def _measured(listing: _Listing, cut: Collection[int]) -> int:
+    """Give the processes their means over samples, or the last totals of -a; how many samples count."""
     samples = listing.samples
     if len(samples) > 1 and not any(map(any, samples[0].values())):
         samples = samples[1:]
     for key, process in listing.processes.items():
         moved = [sample[key] for sample in samples if key in sample]
-        if listing.is_rate:
-            sums = (sum(column) / max(1, len(samples)) for column in zip(*moved, strict=True))
-            process.read_kb, process.write_kb, share = sums
+        if moved and listing.is_rate:
+            process.read_kb, process.write_kb, share, process.known = _means(
+                listing, [key], cut, len(samples)
+            )
             if share > 0:
                 process.extra["io_pct"] = share
         elif moved:
             process.read_kb, process.write_kb, _ = moved[-1]
-    return list(listing.processes.values()), len(samples)
+    return len(samples)
 
 
 FORMAT = ContextFormat(

@@ -10,13 +10,14 @@ three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it: swap
 that is paged and iowait is 15 % and more or a task is blocked, or it is a third and most of the CPUs' time is
 iowait. Both ways means that a fifth of what is swapped comes back; pages that only leave are no shortage
 where more memory is free or cache than lies in swap, and pages that only come back are one where they are
-nearly all that is paged, tasks wait, and there is no such room. Pages that come back all the time are a note
-where swap holds twice what is free or cache; so are pages that leave while more memory than they take is free
-throughout, which is no shortage, and swap that fills with pages which stay in memory, while hardly any is
-written. Swap in use that grows by more than goes out, and by what free memory and cache lose, is a shortage
-where the kernel takes half of the CPUs' time meanwhile. Pages that leave at 0.8 MB/s and more without such
-room are missed where what is read falls by half meanwhile, while more tasks wait and the CPUs are idle for
-longer.
+nearly all that is paged, tasks wait, and there is no such room. Pages that come back at 1 MB/s and more as a
+third of what is read, while tasks wait, are a warning of pages that are missed, with memory free or not.
+Pages that come back all the time are a note where swap holds twice what is free or cache; so are pages that
+leave while more memory than they take is free throughout, which is no shortage, and swap that fills with
+pages which stay in memory, while hardly any is written. Swap in use that grows by more than goes out, and by
+what free memory and cache lose, is a shortage where the kernel takes half of the CPUs' time meanwhile. Pages
+that leave at 0.8 MB/s and more without such room are missed where what is read falls by half meanwhile, while
+more tasks wait and the CPUs are idle for longer.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom. It is
 critical where work stands still (nothing but swap-ins is read, for which memory has not room for a second and
@@ -33,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +97,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         or _of_places(view, frame)
         or _unprompted(view, frame, limits)
         or _missed(view, frame, limits)
+        or _fetched(view, frame, limits)
         or _taken(view, frame, limits)
         or _quiet(view, frame, len(rows), limits)
     )
@@ -219,9 +222,11 @@ def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
     values: Values = {"sent": sent / 1024, "free": float(np.min(free)) / 1024, "count": len(rows)}
     values["samples"] = len(frame)
     text = f"{{sent:.0f}} MB went to swap {in_samples(len(frame))} though at least {{free:.0f}} MB were free"
-    return _noted(
-        "Pages go to swap though memory is free",
-        say(f"{text}: this is no shortage of memory.", values),
+    back = _coming_back(view, frame, limits)
+    told = "" if back is None else f", and tasks wait for what is asked for again: {back.text}"
+    found = _noted(
+        "Pages go to swap though memory is free" + ", and tasks wait until they come back" * bool(told),
+        say(f"{text}: this is no shortage of memory", values) + told + ".",
         cite(rows, text, values, worst="out_kb"),
         rows,
         (
@@ -229,7 +234,48 @@ def _unprompted(view: View, frame: Table, limits: Limits) -> Finding | None:
             "wanted in large blocks, or the kernel's own balance (vm.swappiness).",
         ),
         confirm=("cat /proc/buddyinfo", "grep -E 'pgscan|compact|zone_reclaim' /proc/vmstat", "numastat -m"),
+        severity="notice" if back is None else "warning",
     )
+    if back is None:
+        return found
+    return replace(found, evidence=(*found.evidence, back), refutes=_OF_OTHERS)
+
+
+_OF_OTHERS = ("tasks that wait for other reads: majflt/s of pidstat -r tells who waits for pages",)
+
+
+def _fetched(view: View, frame: Table, limits: Limits) -> Finding | None:
+    """Pages that come back while hardly any go out, where tasks wait for them: of a shortage that is over."""
+    back = _coming_back(view, frame, limits)
+    if back is None:
+        return None
+    found = _noted(
+        "Tasks wait for pages that come back from swap",
+        f"Tasks wait for pages from swap: {back.text}.",
+        back,
+        frame,
+        ("See whose pages they are, and why they went out: smem -s swap, vm.swappiness, limits of groups.",),
+        severity="warning",
+    )
+    return replace(found, refutes=_OF_OTHERS)
+
+
+def _coming_back(view: View, frame: Table, limits: Limits) -> Evidence | None:
+    """That pages come back at a rate, are a good part of what is read, and somebody waits meanwhile."""
+    rows = frame[frame.floats("in_kb") >= limits.swapped_kb]
+    paging = rows_at(view, "paging", rows)
+    if "swapping" in view.average_only or len(rows) < FEW or paging is None:
+        return None
+    values: Values = {"in": weighted.mean(rows, "in_kb"), "most": float(np.max(rows.floats("in_kb")))}
+    values["share"] = 100 * float(values["in"]) / max(weighted.mean(paging, "pgpgin_kb_per_s"), 1.0)
+    if not (float(values["share"]) >= limits.felt_share and _is_waited(view, rows, limits)):
+        return None
+    values |= {"iowait": _iowait(view, rows), "count": len(rows), "samples": len(frame)}
+    text = (
+        f"{{in}} kB/s come back from swap {in_samples(len(frame))}, {{most}} kB/s at most, {{share:.0f}} % "
+    )
+    text += "of what is read, with {iowait:.0f} % iowait"
+    return cite(rows, text, values, worst="in_kb")
 
 
 def _missed(view: View, frame: Table, limits: Limits) -> Finding | None:

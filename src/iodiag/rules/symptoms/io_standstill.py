@@ -38,7 +38,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import windows
+from iodiag.analysis.measure.windows import longest_stretch, windows
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -118,8 +118,8 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     tasks = queue.floats("blocked")
     moves, is_still = kb >= limits.moves, (kb < STILL_KB) & (tasks >= 1)
     is_still &= np.logical_or.accumulate(moves)
-    longest = max(map(len, windows(paging, is_still)), default=0)
-    if min(int(moves.sum()), longest) < limits.samples:
+    longest = longest_stretch(paging, is_still) or slice(0, 0)
+    if min(int(moves.sum()), longest.stop - longest.start) < limits.samples:
         return _never_moved(view, paging, queue, limits)
     cpu = view.cpu_at(paging[is_still])
     if cpu is not None and not _free(cpu) >= limits.free:
@@ -130,12 +130,16 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     if not (is_sure or _still_waits(view, paging, moves, is_still, limits)):
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
         return RULE.undetermined(reason)
+    # what moves again afterwards is no load before it
+    before = kb[: longest.start][moves[: longest.start]]
     values: Values = {
-        "before": median(kb[moves]),
+        "before": median(before),
+        "moving": len(before),
+        "s": "s" * (len(before) > 1),
         "now": float(kb[is_still].mean()),
         "tasks": float(tasks[is_still].mean()),
     }
-    text = "{before:kb} were moved, and then {now:kb}, with {tasks:.1f} tasks blocked"
+    text = "{before:kb} were moved in {moving} sample{s}, and then {now:kb}, with {tasks:.1f} tasks blocked"
     blocked_tasks = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
     near = np.abs(kb / median(kb[moves]) - 1) <= FLAT
     is_steady = near.sum() >= limits.steady and near.sum() >= MOST * moves.sum()

@@ -2,10 +2,10 @@
 
 What it detects: a process of pidstat -d whose iodelay, the time that it waited for block I/O, is half of the
 sample and more, while it moves less than a disk streams. It is nine tenths of what iotop shows as IO, of a
-second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it. Threads of
-one name are told together where two and more of them wait at a time, and what those of each class of I/O
-priority move where they differ in it. Threads that write the page cache back
-are left out: nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its
+second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it, and it is
+told first. Threads of one name are told together where two and more of them wait at a time, and what those of
+each class of I/O priority move where they differ in it. Threads that write the page cache back are left out:
+nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its
 time: memory is short. Where the samples of disks are shown, too, these say whether that is slow, and it is
 told for information.
 
@@ -61,11 +61,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     ended.sort(key=lambda fact: -longest_wait_s(fact))
     rest = sorted((fact for fact in waiting if fact not in ended), key=lambda fact: -waited_pct(fact, length))
     longest = [fact for fact in _programs(view, limits) if not is_flusher(fact.word("process"))]
-    longest += [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
+    named = [fact for fact in rest if waited_pct(fact, length) >= _least_pct(fact, limits)]
+    # callers wait with a thread of the kernel, and its name may tell the device
+    longest += sorted(named, key=lambda fact: fact.kind != "iotop" or not is_of_kernel(fact.word("process")))
     streams = [fact for fact in longest if _moved(fact)[1] >= limits.stream]
-    longest = _of_one_name([fact for fact in longest if fact not in streams])
+    longest = [fact for fact in longest if fact not in streams]
+    also = [*dict.fromkeys(fact.word("process") for fact in longest)][1:]
+    longest = _of_one_name(longest)
     if ended or longest:
-        yield _finding(view, longest, ended[:_TOLD], length, limits)
+        yield _finding(view, longest, ended[:_TOLD], length, limits, also)
     elif (kernel := reclaimer(view)) is not None:
         yield _of_reclaim(kernel, limits)
     elif streams:
@@ -121,7 +125,12 @@ def _of_one_name(longest: Sequence[Fact]) -> list[Fact]:
 
 
 def _finding(
-    view: View, longest: Sequence[Fact], ended: Sequence[Fact], length: float, limits: Limits
+    view: View,
+    longest: Sequence[Fact],
+    ended: Sequence[Fact],
+    length: float,
+    limits: Limits,
+    also: Sequence[str],
 ) -> Finding:
     waits = [longest_wait(fact, length) for fact in ended]
     kernel = reclaimer(view)
@@ -131,6 +140,9 @@ def _finding(
         values: Values = {"more": len(others), "waits": "waits" if len(others) == 1 else "wait at least"}
         values["least"] = min(100.0, *(waited_pct(fact, length) for fact in others))
         shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
+    if also and longest[0].kind == "iotop":
+        names = {f"name{at}": name for at, name in enumerate(also[:MOST_TOLD])}
+        shares[0] += say("; so long, too: " + ", ".join(f"{{{name}}}" for name in names), names)
     told = "; ".join([*shares, *(item.text for item in (*waits, *reclaims))])
     lead = (*longest, *ended)[0]
     severity: Severity = "warning" if _moved(lead)[1] < limits.much else "notice"
@@ -209,6 +221,9 @@ def _share(fact: Fact, length: float) -> str:
     text += " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
     if not {"read_kb_per_s", "write_kb_per_s"} & fact.values.keys():
         text = f"{text.rsplit(' while ', 1)[0]}; what it moves may not be seen"
+    if fact.number("of_samples") > 0:
+        values |= {name: fact.number(name) for name in ("samples", "of_samples")}
+        text += ", in the {samples:.0f} of {of_samples:.0f} samples that list it"
     for io_class in _classes(fact):
         values |= {f"{io_class}_{name}": fact.number(f"{io_class}_{name}") for name in ("threads", "kb")}
         text += f"; {{{io_class}_threads:.0f}} of I/O class {io_class} move {{{io_class}_kb:.0f}} kB/s"
