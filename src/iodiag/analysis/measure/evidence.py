@@ -82,7 +82,7 @@ _ONE = re.compile(
 )
 
 
-_ALIKE = re.compile(r"(?<![\w.,:-])(?<!from )(\d[\d,]*(?:\.\d+)?) to \1(?![\d.,]*\d)")
+_ALIKE = re.compile(r"(?<![\w.,:-])(?<!from )(\d[\d,]*(?:\.\d+)?(?: m?s\b)?) to \1(?![\d.,]*\d)")
 """A range whose ends print alike."""
 
 
