@@ -215,3 +215,24 @@ def test_a_name_that_is_printed_with_its_folder_has_it_once(report_of):
     ]
     assert "smartctl -x /dev/sdb" in finding.confirm
     assert not any("/dev//dev" in command for command in finding.confirm)
+
+
+STORVSC = (
+    "Nov 20 13:00:01 box kernel: [ 2873.6] hv_storvsc vmbus_0_1: cmd 0x2a scsi status 0x2 srb status 0x4\n"
+)
+KERNELS = {"driver": ("6.1.0", STORVSC), "kernel": ("3.2.0-67-virtual", "")}
+
+
+@pytest.mark.parametrize("shown", KERNELS)
+def test_in_a_virtual_machine_its_host_is_asked_and_no_disk(report_of, shown):
+    kernel, log = KERNELS[shown]
+    capture = iostat([{"sda": STUCK}] * 3).replace("6.1.0", kernel)
+    report = report_of(capture, *[log] * bool(log))
+    for finding in report.findings:
+        assert not re.search(r"SMART|\bcables?\b|\bslot\b", " ".join(finding.remedy)), finding.rule
+        assert not [command for command in finding.confirm if "smartctl" in command], finding.rule
+    slow = next(f for f in report.findings if f.rule == "extreme-latency")
+    assert "ask who runs" in slow.remedy[0]
+    logged = [f for f in report.findings if f.rule == "device-errors"]
+    assert len(logged) == bool(log)
+    assert all(f.remedy[0].startswith("Ask who runs the host") for f in logged)

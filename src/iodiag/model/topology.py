@@ -85,17 +85,12 @@ def device_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spellings))
 
 
-def counts_disks(kernel: str) -> bool:
-    """Whether sysstat prints the number of a disk, and not its minor number, in `dev8-1` under a kernel."""
-    return re.match(r"2\.[0-4]\.", kernel) is not None
+def disk_by_count(name: str, kernel: str) -> str:
+    """`dev8-1` as sysstat calls the second SCSI disk under kernels up to 2.4: sdb. Others are as they were.
 
-
-def disk_by_count(name: str) -> str:
-    """The name of a SCSI disk by its number: `dev8-1` is sdb. Other names stay as they are.
-
-    Of 16 disks none has a higher one: with such a number, of a patched kernel, it is a minor number.
+    Of 16 disks none has a higher number: with such a one, of a patched kernel, it is a minor number.
     """
-    number = re.fullmatch(r"dev8-([1-9]|1[0-5])", name)
+    number = re.fullmatch(r"dev8-([1-9]|1[0-5])", name) if re.match(r"2\.[0-4]\.", kernel) else None
     return f"sd{'abcdefghijklmnop'[int(number[1])]}" if number else name
 
 

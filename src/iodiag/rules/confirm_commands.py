@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from iodiag.analysis.array.array_commands import layer_commands
 from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.host.disk_health import volumes
+from iodiag.analysis.host.kernel_events import shows_guest
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
@@ -101,10 +102,12 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
     devices = [_device(view, name) for name in finding.devices]
     bottoms = _bottoms(view, devices)
     remote = [leaf for leaf in bottoms if _is_remote(leaf)]
-    has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
+    of_guest = shows_guest(view)
+    has_disks = not of_guest and (not bottoms or any(_is_disk(leaf) for leaf in bottoms))
     remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
     remedy = [_with_known_limits(text, view.kernel) for text in remedy]
     known = [_for_kernel(command, view.kernel) for command in finding.confirm]
+    known = [command for command in known if not (of_guest and _TOOLS.match(command))]
     if lacks_iostat(view):
         known = [without_iostat(command) for command in known]
         remedy = [without_iostat(text, "two snapshots of /proc/diskstats") for text in remedy]
@@ -123,6 +126,8 @@ def adapt_commands(finding: Finding, view: View) -> Finding:
         told = _STOPPED if is_hang and not is_known else backend.remedy
         remedy.insert(0 if is_first else len(remedy), told)
         confirm += [_filled(command, _names(remote[0])) for command in backend.confirm]
+    elif of_guest and is_cut:
+        remedy.insert(0, _OF_GUEST)
     return replace(
         finding,
         remedy=tuple(dict.fromkeys(_filled(text, fills) or text for text in remedy)),
@@ -164,6 +169,11 @@ def _with_known_limits(text: str, kernel: str | None) -> str:
 def _is_before(kernel: str | None, since: tuple[int, int]) -> bool:
     release = re.match(r"(\d+)\.(\d+)", kernel or "")
     return release is not None and (int(release[1]), int(release[2])) < since
+
+
+_OF_GUEST = (
+    "Ask who runs the host of this virtual machine what its storage did then: errors, a limit, other tenants."
+)
 
 
 def _device(view: View, name: str) -> Device:

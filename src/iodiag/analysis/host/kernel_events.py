@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from iodiag.analysis.measure.evidence import Values, cite
+from iodiag.analysis.view.device_traits import is_guest
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import EVENTS
 from iodiag.model.finding import Evidence
@@ -46,6 +48,16 @@ def kernel_events(view: View) -> Table | None:
         if kept[place]:
             earlier.append(place)
     return found if kept.all() else found[kept]
+
+
+def shows_guest(view: View) -> bool:
+    """Whether a host is a virtual machine by its kernel, or by drivers of a hypervisor's disks in its log."""
+    events = kernel_events(view)
+    messages = [] if events is None else events["message"]
+    return is_guest(view.kernel) or any(re.search(_OF_HYPERVISORS, text) for text in messages)
+
+
+_OF_HYPERVISORS = r"\b(?:hv_storvsc|storvsc|virtio(?:_blk|_scsi|\d+)|vmw_pvscsi|(?:xen-)?blkfront)\b"
 
 
 def on_clock_of(samples: Table, events: Table) -> Floats:

@@ -27,7 +27,7 @@ from iodiag.formats.sa._tables import (
     table,
 )
 from iodiag.model.columns import KEY_COLUMNS
-from iodiag.model.topology import counts_disks, disk_by_count
+from iodiag.model.topology import disk_by_count
 from iodiag.model.units import KB_PER_BYTE
 from iodiag.table.table import Floats
 
@@ -159,9 +159,11 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Act
         # svctm went when discards came (12.1.2); a newer sar does not print it.
         if not stored.has("dc_sec/s"):
             columns["svctm_ms"] = _per(busy_ms, requests)
-    is_counted = counts_disks(context.header.kernel)
-    spell = (lambda number: disk_by_count(_spell_disk(number))) if is_counted else _spell_disk
-    words = {"device": spelled(numbers[stored.record > 0], spell, stored.period)}
+    kernel = context.header.kernel
+    names = spelled(
+        numbers[stored.record > 0], lambda one: disk_by_count(_spell_disk(one), kernel), stored.period
+    )
+    words = {"device": names}
     yield table(section.family, samples, columns, words)
 
 

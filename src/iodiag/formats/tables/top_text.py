@@ -143,9 +143,7 @@ def _shows_delay(texts: Sequence[str]) -> bool:
         return False
     shares = np.array([float(cell.replace(",", ".")) for cell in cells])
     shares = shares[shares > 0]
-    cpus = [
-        one for text in texts if text.lstrip()[:1] == "%" and (one := _cells_of(text)) and one.key != "all"
-    ]
+    cpus = [one for text in texts if re.match(r"\s*%Cpu\d", text) and (one := _cells_of(text))]
     work = sum(float(n.replace(",", ".")) for one in cpus for word, n in one.numbers.items() if word in _WORK)
     ticks = shares * np.arange(*_AT_START)[:, None]
     is_on = (np.abs(ticks - np.round(ticks)) <= 0.051 * np.arange(*_AT_START)[:, None]).all(axis=1)
@@ -249,7 +247,11 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         finish=partial(_of_cpus, kind=unit) if table == "cpu" else _of_memory if table == "memory" else None,
         place=_PLACES[table],
         is_apart=True,
-        remark=_REMARKS.get(unit.removesuffix(_LOOP), _REMARK) if table == "cpu" else "",
+        remark=""
+        if table != "cpu" or unit == _DELAY
+        else _REMARK_OF_MOMENT
+        if unit.startswith(_MOMENT)
+        else _REMARK,
     )
 
 
@@ -324,10 +326,6 @@ _REMARK_OF_MOMENT = (
     "the CPU shares of the first screen of a top are of the moment in which it started, "
     "in a loop those of all screens. top -b -n 2 -d 5 shows a sample of 5 s"
 )
-_REMARKS = {
-    _MOMENT: _REMARK_OF_MOMENT,
-    _DELAY: "this screen of top is a sample: its processes' shares are of seconds, and add up to its CPUs'",
-}
 FORMAT = TableFormat(
     id="top",
     title="top: CPU shares, memory, swap and threads",

@@ -47,6 +47,7 @@ from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import may_be_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.kernel_events import shows_guest
 from iodiag.analysis.host.who_waits import (
     IOWAIT_PCT,
     NEVER_IDLE,
@@ -396,7 +397,7 @@ def _finding(
             + (_BEHIND if is_virtual(series) and end != "." else ""),
             values | {"kind": virtual_kind(series)},
         ),
-        remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
+        remedy=_OF_VIRTUAL if is_virtual(series) or shows_guest(view) else RULE.remedy,
         evidence=(*_evidence(rows, values), *_of_cpus(view, rows), *reported(view, named)),
         confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
         refutes=(_SPUN_DOWN if _may_spin(series) else "a machine that was paused just before",),
