@@ -85,15 +85,6 @@ def device_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spellings))
 
 
-def disk_by_count(name: str, kernel: str) -> str:
-    """`dev8-1` as sysstat calls the second SCSI disk under kernels up to 2.4: sdb. Others are as they were.
-
-    Of 16 disks none has a higher number: with such a one, of a patched kernel, it is a minor number.
-    """
-    number = re.fullmatch(r"dev8-([1-9]|1[0-5])", name) if re.match(r"2\.[0-4]\.", kernel) else None
-    return f"sd{'abcdefghijklmnop'[int(number[1])]}" if number else name
-
-
 _SD_MAJORS = (8, *range(65, 72), *range(128, 136))
 
 

@@ -346,21 +346,3 @@ def test_pcp_iostat_prints_the_size_of_requests_in_kilobytes() -> None:
     assert read.disk["interval_s"].tolist() == [10] * 4
     assert str(read.disk["time"].iloc[-1]) == "2026-11-20 12:00:11"
     assert not read.unread
-
-
-@pytest.mark.parametrize(
-    ("kernel", "printed", "names"),
-    [
-        ("2.4.21-37.ELsmp", "dev8-1", ["dev8-0", "sdb"]),
-        ("2.4.21-37.ELsmp", "dev8-16", ["dev8-0", "dev8-16"]),
-        ("2.4.21-37.ELsmp", "dev3-1", ["dev8-0", "dev3-1"]),
-        ("2.6.18-8.el5", "dev8-1", ["dev8-0", "dev8-1"]),
-    ],
-)
-def test_kernel_2_4_numbers_disks_and_not_their_partitions(kernel, printed, names):
-    text = f"Linux {kernel} (db1) \t01/02/2006\n\nDevice:            tps   Blk_read/s   Blk_wrtn/s   Blk_read   Blk_wrtn\n"
-    for name in ("dev8-0", printed):
-        text += f"{name}           44.33        91.04       761.64   32859202  274901552\n"
-    read = reading(text)
-    assert list(read.disk["device"]) == names
-    assert ("numbers disks" in read.remarks) == ("sdb" in names)

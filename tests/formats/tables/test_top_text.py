@@ -283,34 +283,3 @@ def test_memory_has_the_share_that_is_used_of_its_total():
     memory = row(read(head(unit="MiB")), "memory")
     assert memory["used_pct"] == pytest.approx(100 * 2200.1 / 15888.4)
     assert "total_kb" not in memory
-
-
-PROCESSES = "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"
-
-
-@pytest.mark.parametrize(
-    ("ticks", "seconds", "work", "is_average"),
-    [
-        ([842, 187, 169, 20], 3.01, 410, False),
-        # at its start top looks at processes a fraction of a second apart
-        ([40, 9, 8, 1], 0.16, 362, True),
-        # the processes do what the CPUs did not do on average since boot
-        ([842, 187, 169, 20], 3.01, 80, True),
-        ([842, 187, 169, 20], 3.01, 799, True),
-    ],
-)
-def test_a_screen_whose_processes_do_what_the_cpus_did_for_seconds_is_a_sample(
-    ticks, seconds, work, is_average
-):
-    text = head().split("%Cpu")[0]
-    text += "".join(
-        f"%Cpu{n}  : {work / 8:4.1f} us,  0.0 sy,  0.0 ni, {100 - work / 8:4.1f} id,  0.0 wa\n"
-        for n in range(8)
-    )
-    text += f"KiB Mem : 16267428 total,   160392 free,  7907888 used,  8199148 buff/cache\n\n{PROCESSES}"
-    for n, own in enumerate(ticks):
-        text += (
-            f"  70{n} root      20   0  129656   1180    332 R {own / seconds:5.1f}  0.0   2:10.42 worker\n"
-        )
-    cpu = read(text).tables["cpu"]
-    assert set(cpu["since_boot"]) == {is_average}

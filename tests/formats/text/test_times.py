@@ -1064,24 +1064,3 @@ def test_the_time_between_two_excerpts_is_no_length_of_a_sample(clocks, lengths)
     )
     found = read.disk["interval_s"].tolist()[1:]
     assert [None if np.isnan(length) else length for length in found] == lengths
-
-
-@pytest.mark.parametrize(
-    ("first", "is_since_boot"),
-    [
-        ((26, 11, 64, 0), False),
-        ((26.5, 11.2, 62.3, 0), True),
-        # by chance two shares are whole ticks of some length near once in 20 times
-        ((0, 11, 90, 0), True),
-    ],
-)
-def test_shares_of_the_cpus_that_are_whole_ticks_as_all_others_are_of_a_sample(first, is_since_boot):
-    ticks = [first, (0, 13, 87, 0), (1, 16, 82, 0), (0, 12, 89, 0), (3, 20, 60, 17), (2, 31, 8, 60)]
-    text = "$ iostat -c 1\n"
-    for user, system, iowait, idle in ticks:
-        shares = [100 * share / (user + system + iowait + idle) for share in (user, 0, system, iowait, idle)]
-        text += (
-            "avg-cpu:  %user   %nice    %sys %iowait   %idle\n" + " ".join(f"{s:9.2f}" for s in shares) + "\n"
-        )
-    cpu = reading(text).tables["cpu"]
-    assert cpu["since_boot"].tolist() == [is_since_boot, *[False] * 5]

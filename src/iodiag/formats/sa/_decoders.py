@@ -27,7 +27,6 @@ from iodiag.formats.sa._tables import (
     table,
 )
 from iodiag.model.columns import KEY_COLUMNS
-from iodiag.model.topology import disk_by_count
 from iodiag.model.units import KB_PER_BYTE
 from iodiag.table.table import Floats
 
@@ -159,11 +158,7 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Act
         # svctm went when discards came (12.1.2); a newer sar does not print it.
         if not stored.has("dc_sec/s"):
             columns["svctm_ms"] = _per(busy_ms, requests)
-    kernel = context.header.kernel
-    names = spelled(
-        numbers[stored.record > 0], lambda one: disk_by_count(_spell_disk(one), kernel), stored.period
-    )
-    words = {"device": names}
+    words = {"device": spelled(numbers[stored.record > 0], _spell_disk, stored.period)}
     yield table(section.family, samples, columns, words)
 
 

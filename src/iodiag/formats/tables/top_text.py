@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -103,8 +102,6 @@ def in_tables(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 def _kinds_of(texts: Sequence[str]) -> Sequence[str]:
     """What a top measures first, for each line: whether a moment, by the memory below, and in a loop."""
-    if _shows_delay(texts):
-        return [_DELAY] * len(texts)
     loop = _LOOP if _is_of_loop(texts) else ""
     kinds, kind = list[str](), loop
     for text in reversed(texts):
@@ -124,30 +121,6 @@ def _is_of_moment(text: str) -> bool:
     if cells is None or cells.unit not in _UNIT_KB or cells.unit == "K":
         return False
     return all(word.startswith("mem:") and _ONE_PLACE.fullmatch(n) for word, n in cells.numbers.items())
-
-
-def _shows_delay(texts: Sequence[str]) -> bool:
-    """Whether processes prove that a lone screen is no first one: it shows what went on since the one above.
-
-    At its start top looks at them twice, a fraction of a second apart (LIB_USLEEP in procps' top.h), by
-    /proc/uptime: their shares are whole ticks of so many hundredths of a second. Those of several seconds are
-    hardly ever. That they add up to what the CPUs worked shows that these were looked at then, too.
-    """
-    at = next((n for n, text in enumerate(texts) if _PROCESSES.match(text)), -1)
-    if at < 0 or sum(_CLOCK.match(text) is not None for text in texts) != 1:
-        return False
-    place = texts[at].split().index("%CPU")
-    rows = (text.split() for text in takewhile(lambda text: text.split()[0].isdigit(), texts[at + 1 :]))
-    cells = [row[place] for row in rows if len(row) > place]
-    if not all(map(_ONE_PLACE.fullmatch, cells)):
-        return False
-    shares = np.array([float(cell.replace(",", ".")) for cell in cells])
-    shares = shares[shares > 0]
-    cpus = [one for text in texts if re.match(r"\s*%Cpu\d", text) and (one := _cells_of(text))]
-    work = sum(float(n.replace(",", ".")) for one in cpus for word, n in one.numbers.items() if word in _WORK)
-    ticks = shares * np.arange(*_AT_START)[:, None]
-    is_on = (np.abs(ticks - np.round(ticks)) <= 0.051 * np.arange(*_AT_START)[:, None]).all(axis=1)
-    return bool(_LISTED * work <= shares.sum() <= work / _LISTED and not is_on.any() and len(shares))
 
 
 def _is_of_loop(texts: Sequence[str]) -> bool:
@@ -247,11 +220,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         finish=partial(_of_cpus, kind=unit) if table == "cpu" else _of_memory if table == "memory" else None,
         place=_PLACES[table],
         is_apart=True,
-        remark=""
-        if table != "cpu" or unit == _DELAY
-        else _REMARK_OF_MOMENT
-        if unit.startswith(_MOMENT)
-        else _REMARK,
+        remark="" if table != "cpu" else _REMARK_OF_MOMENT if unit.startswith(_MOMENT) else _REMARK,
     )
 
 
@@ -268,7 +237,7 @@ def _of_cpus(tables: dict[str, Table], *, kind: str) -> dict[str, Table]:
     is_loop, is_moment = kind.endswith(_LOOP), kind.startswith(_MOMENT)
     is_first = report == first[segment]
     is_still = _is_still(cpu, segment, report) & (not is_moment)
-    is_old = (is_first | (is_still & is_loop)) & (kind != _DELAY) & (not is_moment)
+    is_old = (is_first | (is_still & is_loop)) & (not is_moment)
     is_brief = ~is_old & (is_loop | (is_first & is_moment))
     added = {"since_boot": is_old, "may_be_sample": is_old | is_still, "is_brief": is_brief}
     lengths = np.where(is_old | is_brief, np.nan, cpu.floats("interval_s"))
@@ -311,11 +280,7 @@ _HUNG, _IDLE = 90.0, 98.0
 _FEWEST_SCREENS = 4
 _LINES_ABOVE = 4  # from the date to the shares: the time, the tasks, and one of the script's own
 _AGREE_S, _TIME = 300.0, re.compile(r"\d\d:\d\d:\d\d")
-_LOOP, _MOMENT, _DELAY = "loop", "moment", "delay"
-_PROCESSES = re.compile(r"\s*PID\s(?=.*\s%CPU\s)")
-_WORK = ("cpu:us", "cpu:sy", "cpu:ni")
-_AT_START = 0.1, 1.0, 0.01  # in seconds
-_LISTED = 0.9  # of the CPUs' work: small processes are below the end of a screen
+_LOOP, _MOMENT = "loop", "moment"
 _ONE_PLACE = re.compile(r"\d+[.,]\d")
 _REMARK = (
     "the CPU shares of top's first screen, or of all screens of a loop in which they do not move, are taken "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -41,7 +40,6 @@ from iodiag.formats.text.times.clock_notes import clock_notes
 from iodiag.formats.text.times.row_times import timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
-from iodiag.model.topology import disk_by_count
 
 _REWRITES = (unwrapped, uncut, unflattened, unquoted, unbordered, respelled, unlisted, unprefixed)
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
@@ -71,12 +69,6 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     is_ended = source.data.endswith((b"\n", b"\r")) or text.is_blank.all()
     cut = -1 if is_ended else last_line(found)
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order), cut))
-    kernels = {block.origin.banner.kernel if block.origin.banner else "" for block in found.blocks.patterns}
-    kernel = max(kernels, default="") if all(kernels) else ""
-    spelled = {name: disk_by_count(name, kernel) for rows in all_rows for name in rows.names}
-    if renamed := [f"{name} is {disk}" for name, disk in spelled.items() if name != disk]:
-        all_rows = [replace(rows, names=[spelled[name] for name in rows.names]) for rows in all_rows]
-        yield ParseNote(source.name, 0, f"this kernel numbers disks, not their partitions: {renamed[0]}")
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)
     if all_rows:

@@ -59,8 +59,8 @@ class RowGroup(NamedTuple):
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
     pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests,
-    `interrupts_at` those that count interrupts, `pages_at` those of whole kB that vmstat moves, `shares_at`
-    those of the CPUs' time with two decimals, which add up to 100. `step` is the last place that is printed.
+    `interrupts_at` those that count interrupts, `pages_at` those of whole kB that vmstat moves. `step` is the
+    last place that is printed.
     """
 
     report: Ints
@@ -74,7 +74,6 @@ class RowGroup(NamedTuple):
     means_at: tuple[int, ...] = ()
     interrupts_at: tuple[int, ...] = ()
     pages_at: tuple[int, ...] = ()
-    shares_at: tuple[int, ...] = ()
     step: float = 0.01
 
     def only(self, chosen: npt.NDArray[np.bool_] | Ints) -> RowGroup:
@@ -352,17 +351,16 @@ def may_be_since_boot(
 ) -> bool:
     """Whether the first report of a tool that begins with an average since boot can be that average.
 
-    It cannot when its event rates all lie on the grid of a short interval, that of the command (`stated`) or
-    of the other reports first of all, when its CPU shares are whole ticks as theirs are, when a device is
-    busy all the time or more, when its totals are those of a few minutes or all 0 (an unused disk has read
-    its partitions), and it need not when its numbers are like those that follow: unless there are as many
-    reports as the command prints (`is_whole`), or its rates alone lie off the grid. An interval that a
-    command or the other reports tell of is believed sooner than one that nobody speaks of; where a banner
-    (`is_announced`) shows that this is where the tool began, only if chance hardly makes it, or if its load
-    is that of the other reports as well.
+    It cannot when its event rates all lie on the grid of a short interval, that of the command (`stated`)
+    or of the other reports first of all, when a device is busy all the time or more, when its totals are
+    those of a few minutes or all 0 (an unused disk has read its partitions), and it need not when its numbers
+    are like those that follow: unless there are as many reports as the command prints (`is_whole`), or its
+    rates alone lie off the grid. An interval that a command or the other reports tell of is believed sooner
+    than one that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began,
+    only if chance hardly makes it, or if its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
-    if not np.isnan(_clock.grid_interval(first)) or _chance_of_ticks(groups) < _SELDOM:
+    if not np.isnan(_clock.grid_interval(first)):
         return False
     is_believed = is_alone(groups) or not is_announced
     length = stated or _likely_grid(groups)
@@ -393,26 +391,6 @@ def may_be_since_boot(
     if _totals_span(groups) <= _FEW_MINUTES:
         return False
     return is_whole or not _is_like_the_others(groups) or must_be_since_boot(groups)
-
-
-def _chance_of_ticks(groups: Sequence[RowGroup]) -> float:
-    """How likely an average has CPU shares of whole ticks, about as many as all other reports have; 1 if not.
-
-    A second of one CPU has about 100 ticks, two or one of two CPUs 200. Of N ticks, one share of two decimals
-    in 10,000/N is a whole number; the last follows from the others, and five N are tried. Three shares that
-    are not 0 are of 101 ticks by chance once in 2,000 times, two in 20: those prove nothing.
-    """
-    least = 1.0
-    for rows in (rows for rows in groups if rows.shares_at):
-        shares = rows.numbers[:_MOST_ROWS, list(rows.shares_at)]
-        report = np.repeat(rows.report[:_MOST_ROWS], len(rows.shares_at))
-        first, later = (shares.ravel()[(report == 0) == is_first] for is_first in (True, False))
-        length = _clock.usual_grid(later, report[report > 0], among=(1, 2))
-        first = first[first > 0]
-        tried = [length + more for more in _clock.JITTER]
-        if not np.isnan(length) and any(_clock.is_on_grid(first, near).all() for near in tried):
-            least = min(least, len(tried) * (0.0102 * length) ** (len(first) - 1))
-    return least
 
 
 def _likely_grid(groups: Sequence[RowGroup]) -> float:

@@ -28,8 +28,6 @@ _PAGED = ("bi", "bo")
 
 _INTERRUPTS = "interrupts_per_s"
 
-_SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
-
 
 @dataclass
 class Timing:
@@ -124,7 +122,6 @@ class Part(NamedTuple):
             sectors_at=sectors if is_fine else (),
             util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
             means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
-            shares_at=tuple(n for n, column in enumerate(columns) if is_fine and column.column in _SHARES),
             step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             interrupts_at=tuple(n for n, column in enumerate(columns) if column.column == _INTERRUPTS),
