@@ -422,7 +422,7 @@ def test_what_no_column_shows_beside_large_writes_is_not_called_commits(report_o
 def test_what_no_column_shows_is_not_refuted_by_sessions_that_wait(report_of):
     finding = only(report_of(legs(180.0, 200.0, 190.0, size=72.0), rules=[RULE]))
     assert not any("sessions" in text for text in finding.refutes)
-    assert "their writes take 4.50 ms to 4.50 ms" in finding.summary
+    assert "their writes take 4.50 ms." in finding.summary
 
 
 def test_who_writes_and_waits_by_the_capture_is_told_and_not_asked_for(report_of):
