@@ -181,6 +181,12 @@ def where_of(host: str | None, views: Sequence[View]) -> str:
     return f" (`{host}`)" if len(views) > 1 and host else ""
 
 
+def on_its_host(sentence: str, host: str | None, views: Sequence[View]) -> str:
+    """A sentence with the host that it is about, where there are several."""
+    where = where_of(host, views)
+    return f"{sentence[:-1]}{where}." if where and sentence.endswith(".") else sentence + where
+
+
 def first_said(views: Sequence[View], tell: Callable[[View], str], lead: str = "") -> str:
     """What the first host that tells says, behind `lead`, with its name beside other hosts; else empty."""
     told = ((view, said) for view in views if (said := tell(view)))

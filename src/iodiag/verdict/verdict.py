@@ -85,6 +85,7 @@ from iodiag.verdict.unknown import (
     more_to_capture,
     not_shown,
     on_average,
+    on_its_host,
     unknown,
     unusable,
     where_of,
@@ -186,7 +187,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     if dearer := _of_small_requests(present):
         return dearer
     aside = next((f for f in findings if f.role == "elsewhere" and f.severity == "notice"), None)
-    busy = aside.summary + where_of(aside.host, views) if aside is not None else _busy(views)
+    busy = on_its_host(aside.summary, aside.host, views) if aside is not None else _busy(views)
     why, asks = unknown(views, is_calm=not busy)
     why += _told_of_averages(of_averages)
     if aside is not None and aside.confirm:
@@ -199,8 +200,8 @@ def _of_elsewhere(first: Finding, findings: Sequence[Finding], views: Sequence[V
     """What is the trouble instead of the storage, and what another host has of that kind."""
     begins = "Not the speed of the devices" if first.devices else "Not storage"
     beside = [f for f in findings if f.role == "elsewhere" and f.host != first.host][:1]
-    also = "".join(f" Also found: {f.summary}{where_of(f.host, views)}" for f in beside)
-    return _about(first, "elsewhere"), _after_colon(begins, first) + where_of(first.host, views) + also
+    also = "".join(f" Also found: {on_its_host(f.summary, f.host, views)}" for f in beside)
+    return _about(first, "elsewhere"), on_its_host(_after_colon(begins, first), first.host, views) + also
 
 
 def _of_small_requests(views: Sequence[View]) -> tuple[Verdict, str] | None:
@@ -268,8 +269,8 @@ def _busy(views: Sequence[View]) -> str:
     for view in views:
         shares = cpu_shares(view.cpu_samples)
         if shares is not None and shares.busy >= BUSY_PCT:
-            where = where_of(view.host, views)
-            return say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values()) + where
+            said = say("The CPUs are {cpu_busy:.0f} % busy.", shares.template_values())
+            return on_its_host(said, view.host, views)
     crowd = first_said(views, tasks_beyond_cpus)
     return f"{crowd}." if crowd else ""
 
@@ -313,7 +314,6 @@ def _of_trouble(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = troubles[0]
-    where = where_of(first.host, views)
     rest = [f for f in troubles[1:] if not f.explained_by]
     # what lasted for other samples, or is less sure, is a finding of its own
     twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
@@ -323,11 +323,12 @@ def _of_trouble(
     then = f" Also found: {'; '.join(others[:2])}{more(len(others) - 2)}." if others else ""
     if first.role == "cause":
         said = _after_colon("Likely", first) if first.confidence == "medium" else first.summary
-        return _about(first, "trouble", also=then), said + where + _before(first, findings) + then
-    asks = _settled_by(first)
+        text = on_its_host(said, first.host, views) + _before(first, findings)
+        return _about(first, "trouble", also=then), text + then
+    asks, said = _settled_by(first), on_its_host(first.summary, first.host, views)
     if first.severity == "critical" and first.devices:
         # what hardly answers by itself needs no other cause
-        return _about(first, "trouble", asks, then), first.summary + where + asks + then
+        return _about(first, "trouble", asks, then), said + asks + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     held = "".join(f"; {said}" for said in _keeps_to_a_rate(first, suspects))
@@ -335,7 +336,7 @@ def _of_trouble(
     may_be = f" It may be: {'; '.join(named)}." if named else _lack(views, first, lack)
     if not first.devices and (near := _on_host(first, suspects)):
         may_be = f" {_suspect_sentence(*near[0], is_told=True)}.{may_be}"
-    return _about(first, "open", asks, then), first.summary + where + may_be + asks + then
+    return _about(first, "open", asks, then), said + may_be + asks + then
 
 
 def _keeps_to_a_rate(first: Finding, suspects: Suspects) -> list[str]:
@@ -386,7 +387,7 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
     noted = [f for f in noted if not suspects or (_says_where(f) and _is_about(f, suspects))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
-        where, own = where_of(first.host, views), _of_its_host(views, first)
+        own = _of_its_host(views, first)
         if first.role == "cause" and first.confidence != "low":
             waits = next((said for view in own if (said := somebody_waits(view))), "")
             nobody = (
@@ -396,15 +397,15 @@ def _open(noted: Sequence[Finding], suspects: Suspects, views: Sequence[View]) -
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
-            return _about(first, "open"), f"{impact}. {_after_colon('Note', first)}{where}"
+            note = on_its_host(_after_colon("Note", first), first.host, views)
+            return _about(first, "open"), f"{impact}. {note}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
         asks = _settled_by(first)
-        where += "".join([*filter(None, map(unseen, own))][:1])
-        if is_seen:
-            why = f" The cause is not determined.{_lack(views, first)}"
-            return _about(first, "open", asks), f"{first.summary}{where}{why}{asks}"
-        return _about(first, "open", asks), _after_colon("Not determined; possibly", first) + where + asks
+        said = first.summary if is_seen else _after_colon("Not determined; possibly", first)
+        said = on_its_host(said, first.host, views) + "".join([*filter(None, map(unseen, own))][:1])
+        why = f" The cause is not determined.{_lack(views, first)}" if is_seen else ""
+        return _about(first, "open", asks), f"{said}{why}{asks}"
     view, series = suspects[0]
     where = where_of(view.host, views)
     state = busiest(series)

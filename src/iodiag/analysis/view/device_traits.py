@@ -127,8 +127,7 @@ def is_guest(kernel: str | None) -> bool:
 def may_be_volume(view: View, series: DeviceSeries) -> bool:
     """Whether of a disk of a provider's machine the name alone is known: its volumes are NVMe, too."""
     is_nvme = all(leaf.name.startswith("nvme") and not leaf.model for leaf in series.leaves)
-    is_hosted = is_guest(view.kernel) or re.search(r"\.compute\.internal$", view.host or "") is not None
-    return is_nvme and series.name.startswith("nvme") and is_hosted
+    return is_nvme and series.name.startswith("nvme") and is_guest(view.kernel)
 
 
 def virtual_kind(series: DeviceSeries) -> str:
