@@ -172,7 +172,7 @@ def test_each_of_two_hosts_without_time_is_named(report_of):
     report = report_of(sar_u("one", 80, 14), sar_u("two", 95, 0))
     assert "Not storage: the CPUs have no time left: user 5 %, system 95 %" in report.headline
     first, second = report.headline.split(" Also found: ")
-    assert first.endswith("(`two`)")
+    assert first.endswith("(`two`).")
     assert "The CPUs work in the kernel" in second
     assert "(`one`)" in second
 
