@@ -117,7 +117,7 @@ def _command_grammar() -> pp.ParserElement:
 
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
 _COLLECTED = re.compile(r"#\s*Collection Command:\s*(?=/|\w)")  # ExaWatcher
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")  # of a list in notes
+_BULLET = re.compile(r"[-*+•]\s|\d[.)]\s")  # of a list in notes
 # a prompt and other commands above it on the line, as in `root@db1:~# dd … & iostat -x 1`
 _BEHIND_ANOTHER = re.compile(
     r"\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&]\s{1,4}(?=(?:" + "|".join(TOOLS) + r")\s)"
@@ -146,7 +146,9 @@ def command(text: str) -> Command | None:
     """The sysstat command that a line shows, after a prompt or alone; None for prose about one."""
     if len(text) > 300 or not names_tool(text) or text.rstrip(" .").endswith("not found"):
         return None  # what a shell says of a tool that is not there is no run of it
-    stripped = _BULLET.sub("", _COLLECTED.sub("", text)).strip().strip("`")
+    stripped = _COLLECTED.sub("", text).strip()
+    stripped = stripped[2:] if _BULLET.match(stripped) else stripped
+    stripped = stripped.strip().strip("`")
     if loop := _LOOP.match(stripped):
         again = command(f"$ {stripped[loop.end() :]}")
         return again and replace(again, is_loop=True)
