@@ -50,10 +50,11 @@ def kernel_events(view: View) -> Table | None:
     return found if kept.all() else found[kept]
 
 
+@cached
 def shows_guest(view: View) -> bool:
     """Whether a host is a virtual machine by its kernel, or by drivers of a hypervisor's disks in its log."""
     events = kernel_events(view)
-    messages = [] if events is None else events["message"]
+    messages = [] if events is None else events["message"].distinct()
     return is_guest(view.kernel) or any(re.search(_OF_HYPERVISORS, text) for text in messages)
 
 
