@@ -138,3 +138,10 @@ def test_it_says_more_than_that_one_request_is_in_flight(report_of):
     row = load(1000, 0.65, size=4, util=65)
     report = report_of(iostat([{"sda": row}] * 3), FLASH, vmstat([{"b": 12}] * 4))
     assert [f.rule for f in report.findings if f.role == "cause"] == [RULE]
+
+
+def test_blocked_tasks_and_iowait_are_one_witness(run):
+    waiting = iostat([{"sda": STEADY}] * 20, {"%iowait": 80.0, "%idle": 20.0})
+    (finding,) = run(waiting, FLASH, WAITING).findings
+    assert finding.confidence == "medium"
+    assert sum("waited for I/O" in item.text or "blocked" in item.text for item in finding.evidence) == 1

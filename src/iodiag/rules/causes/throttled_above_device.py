@@ -167,8 +167,8 @@ def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
     if some is not None and some[1] >= max(limits.pressure, 200 * level.util):
         text = "some task waited for I/O {some:.0f} % of the time, the device was busy {util:.0f} %"
         yield cite(some[0], text, {"some": some[1], "util": 100 * level.util})
-    # where CPUs wait for a share of their time, some task does for at least as long
-    cpu = cpu_shares(view.cpu_at(level.rows)) if some is None else None
+    # where CPUs wait for a share of their time, some task does for at least as long: the same, told once
+    cpu = cpu_shares(view.cpu_at(level.rows)) if some is None and blocked_tasks is None else None
     if cpu is not None and cpu.iowait >= max(limits.pressure, 200 * level.util):
         text = "CPUs waited for I/O {iowait:.0f} % of their time, the device was busy {util:.0f} %"
         yield cite(cpu.rows, text, {"iowait": cpu.iowait, "util": 100 * level.util}, worst="iowait_pct")
