@@ -95,7 +95,7 @@ def test_what_is_left_is_told_with_its_amount(report_of):
         capture([(20480, 10240), *[(30720, 102400)] * 2], [FULL] * 3, total=GB // 8), rules=[RULE]
     )
     (outcome,) = report.outcomes
-    assert "at least 30 MB are available, free or page cache" in outcome.reason
+    assert "at least 30 MB of memory are free or page cache" in outcome.reason
 
 
 def test_a_small_host_and_one_without_swap_are_told_with_their_cost(report_of):

@@ -120,7 +120,7 @@ def test_iotop_s_share_of_waiting_is_told_with_both_rates(report_of, command):
     ("others", "told"),
     [
         ((("rsync", 98.0),), "; 1 more of that name waits 98 %"),
-        ((("rsync", 40.0), ("tar", 98.0)), "; so long, too: tar"),
+        ((("rsync", 40.0), ("tar", 98.0)), "; about as long wait tar"),
     ],
 )
 def test_threads_of_one_name_that_wait_alike_are_told_together(report_of, others, told):
@@ -301,6 +301,6 @@ def test_who_stands_in_one_of_several_cut_lists_waits_as_long_as_that_one_says(r
     if not is_told:
         assert finding is None
         return
-    assert finding.summary.endswith(", in the 1 of 3 samples that list it; so long, too: storer.")
+    assert finding.summary.endswith(", in the 1 of 3 samples that list it; about as long wait storer.")
     assert finding.summary.startswith("[md7_raid1] waits for I/O 98 % of its time")
     assert finding.confidence == "medium"

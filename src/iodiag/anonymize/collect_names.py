@@ -326,7 +326,7 @@ def _mapper_parts(name: str) -> tuple[str, str]:
 
 
 def with_numbered_headers(tables: Tables) -> Iterator[tuple[str, Table]]:
-    """Families and their tables; one whose columns are called by words of the input, has numbers instead."""
+    """Families and their tables; one whose columns are called by words of the input has numbers instead."""
     unknown = 0
     for family, table in tables.each():
         if family in FAMILIES:

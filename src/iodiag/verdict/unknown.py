@@ -244,7 +244,7 @@ def more_to_capture(views: Sequence[View]) -> str:
         more = f"See while it is slow what tasks wait in: `{SHOW_BLOCKED_TASKS}`"
         more += f", and what limits them: `{SHOW_CGROUP_LIMITS}`"
         if all(waiting_tasks(view).is_of_devices for view in loaded):
-            more = f"S{who_asks(loaded, 'for it')[1:]}, and capture it: `iostat -xt 1 60`"
+            more = f"{who_asks(loaded, 'for it', 'See')}, and capture it: `iostat -xt 1 60`"
         elif any(leaves_out_idle(view.devices) for view in loaded):
             more += f", and which devices hold requests: `{SHOW_IN_FLIGHT}`"
     return more

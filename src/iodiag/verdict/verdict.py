@@ -242,7 +242,7 @@ def _shown_healthy(views: Sequence[View], findings: Sequence[Finding]) -> tuple[
         return replicated[0], f"{healthy} {replicated[1]}"
     if crowd := first_said(views, lambda view: many_ask(view) if is_crowd(view) else ""):
         asked = f"{crowd[0].upper()}{crowd[1:]}, for the amount that they ask for."
-        asks = f"S{who_asks(views, 'for it')[1:]}"
+        asks = who_asks(views, "for it", "See")
         return Verdict("unknown", asks=asks), f"{healthy} {asked} {asks}"
     asks = next(filter(None, map(_ask_what_it_does, views)), "")
     text = " ".join(filter(None, (healthy, asks)))
@@ -594,7 +594,7 @@ def _of_a_full_one(views: Sequence[View], healthy: str) -> tuple[Verdict, str] |
         return None
     # as in _busiest_of, of a stack the disk
     series, state = max(full, key=lambda one: (not one[0].is_stacked, one[1].at_once))
-    asks = f"S{who_asks(views, 'for so much')[1:]}"
+    asks = who_asks(views, "for so much", "See")
     text = (
         "{name} is never idle; it serves {many:.0f} requests at once, and whether there is room for more is "
     )

@@ -137,8 +137,11 @@ def unseen(view: View) -> str:
     return say(text + "(run it as root; the kernel, mmap and earlier buffered writes are in none).", values)
 
 
-def who_asks(views: Sequence[View], how: str) -> str:
-    """What shows who asks `how`, as a clause: of a list that has half of what a device moves, the first."""
+def who_asks(views: Sequence[View], how: str, see: str = "see") -> str:
+    """What shows who asks `how`, as a clause: of a list that has half of what a device moves, the first.
+
+    `see` is its first word, for one that begins a sentence.
+    """
     for view in views:
         facts = view.facts_of("pidstat", "iotop")
         most = max((fact for fact in facts if fact.word("process")), key=_moved_kb, default=None)
@@ -149,9 +152,9 @@ def who_asks(views: Sequence[View], how: str) -> str:
         values: Values = {**most.values, "pid": most.word("pid") or most.word("tid"), "tool": most.kind}
         values |= {"own": _moved_kb(most), "kb": listed}
         shows = "`cat /proc/{pid}/stack`" if is_of_kernel(most.word("process")) else "`ls -l /proc/{pid}/fd`"
-        text = "see what {process} does, with {own:.0f} of the {kb:.0f} kB/s that {tool} lists: "
+        text = see + " what {process} does, with {own:.0f} of the {kb:.0f} kB/s that {tool} lists: "
         return say(text + shows, values)
-    return f"see who asks {how}: `pidstat -d 1`"
+    return f"{see} who asks {how}: `pidstat -d 1`"
 
 
 def _moved_kb(fact: Fact) -> float:

@@ -121,7 +121,8 @@ def missing_cpus(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     lacking = [block for blocks, count in counted for block in blocks[count < most].tolist()]
     if lacking:
         line = found.blocks[min(lacking)].header
-        reason = f"CPUs lack a row that other tables have, in {len(lacking)}: offline, or lines are lost"
+        many = f"{len(lacking)} table{'s' * (len(lacking) > 1)} of single CPUs"
+        reason = f"{many} without a row of a CPU that another has: it was offline, or lines are lost"
         yield ParseNote(found.name, int(found.text.numbers[line]), reason, found.text.line(line)[:200])
 
 

@@ -253,9 +253,7 @@ def _beside_disks(
     waiters = shares.iowait / 100 * (view.cpus or 1)
     if held < PART * waiters and not depth < 0.1:
         in_flight: Values = {"held": held, "waiting": waiters, "share": 100 * held / waiters}
-        text = (
-            "all devices hold {held:.2f} requests in flight in sum, where {waiting:.2f} tasks wait at least"
-        )
+        text = "all devices together hold {held:.2f} requests in flight; at least {waiting:.2f} tasks wait"
         told = cite(disk, text, in_flight, worst="depth")
         summary = say(_OTHERS, in_flight | {"iowait": shares.iowait})
         return _of_others(summary, shares, confidence(3, at_most=at_most), told, _ELSEWHERE)

@@ -168,7 +168,9 @@ def _of_crowd(view: View, busy: float, often: str) -> Finding | None:
 
 def _of_tasks(view: View, queue: Table, rows: Table, more: str, values: Values) -> Finding:
     """More tasks want to run than CPUs serve; where these are not counted, it is a note of little weight."""
-    values |= {"tasks": weighted.mean(rows, "run_queue", "queue"), "cpus": view.cpus or 0}
+    values |= {"tasks": weighted.mean(rows, "run_queue", "queue")} | (
+        {"cpus": view.cpus} if view.cpus else {}
+    )
     values |= {"count": len(rows), "samples": len(queue)}
     on = "on {cpus} CPUs" if view.cpus else "(how many CPUs there are is not shown)"
     often = "at one moment" if len(queue) == 1 else "at {count} of {samples} moments"

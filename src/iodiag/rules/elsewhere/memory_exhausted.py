@@ -57,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     )
     if not is_used_up.any():
         least: Values = {"room": float(np.fmin.reduce(room)) / KB_PER_MB}
-        text = "at least {room:.0f} MB are available, free or page cache, and not used up"
+        text = "at least {room:.0f} MB of memory are free or page cache: it is not used up"
         yield RULE.clear(say(text, least) if np.isfinite(room).any() else "no sample shows it used up")
         return
     is_gone = is_used_up & (full >= limits.swap)

@@ -142,7 +142,7 @@ def _finding(
         shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
     if also and longest[0].kind == "iotop":
         names = {f"name{at}": name for at, name in enumerate(also[:MOST_TOLD])}
-        shares[0] += say("; so long, too: " + ", ".join(f"{{{name}}}" for name in names), names)
+        shares[0] += say("; about as long wait " + ", ".join(f"{{{name}}}" for name in names), names)
     told = "; ".join([*shares, *(item.text for item in (*waits, *reclaims))])
     lead = (*longest, *ended)[0]
     severity: Severity = "warning" if _moved(lead)[1] < limits.much else "notice"
@@ -214,13 +214,13 @@ def _share(fact: Fact, length: float) -> str:
     moved = [one for one in _rates(fact).items() if one[1] >= _PART * most[1] or one == most]
     values: Values = {"process": fact.word("process"), "share": min(100.0, waited_pct(fact, length))}
     is_crowd = "threads" in fact.values
-    text = "{process} waits for I/O {share:.0f} % of its time while it "
+    text = "{process} waits for I/O {share:.0f} % of its time"
     if is_crowd:
         values |= {name: fact.number(name) for name in ("threads", "waiting")}
-        text = "{threads:.0f} threads of {process} wait for I/O, {waiting:.1f} at a time, while they "
-    text += " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
-    if not {"read_kb_per_s", "write_kb_per_s"} & fact.values.keys():
-        text = f"{text.rsplit(' while ', 1)[0]}; what it moves may not be seen"
+        text = "{threads:.0f} threads of {process} wait for I/O, {waiting:.1f} at a time,"
+    did = " and ".join(f"{verb.removesuffix('s' * is_crowd)} {{{verb}:.0f}} kB/s" for verb, _ in moved)
+    is_seen = {"read_kb_per_s", "write_kb_per_s"} & fact.values.keys()
+    text += f" while {'they' if is_crowd else 'it'} {did}" if is_seen else "; what it moves may not be seen"
     if fact.number("of_samples") > 0:
         values |= {name: fact.number(name) for name in ("samples", "of_samples")}
         text += ", in the {samples:.0f} of {of_samples:.0f} samples that list it"

@@ -78,7 +78,7 @@ THRESHOLDS = {
         "judgement: a real queue, not a slow seek",
     ),
     "beyond_any": Threshold(
-        1, "x", "latency over what the slowest disk takes alone that is a line", "on any class one takes less"
+        1, "x", "latency over what one request takes the slowest disk", "beyond it requests wait on any class"
     ),
     "flat_elasticity": Threshold(
         0.3,
