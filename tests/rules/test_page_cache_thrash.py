@@ -160,3 +160,41 @@ def test_the_disk_that_reads_most_is_the_first_of_those_that_read_again(report_o
         line.replace("7000.00", "9000.00") if " sdb " in line else line for line in text.split("\n")
     )
     assert only(report_of(text, rules=[RULE])).devices == ("sdb", "sda")
+
+
+FREED = """\
+Mem: 241420K used, 14336K free, 1448K shrd, 116K buff, {cached}K cached
+CPU:   1% usr  15% sys   0% nic  {idle}% idle  {iowait}% io   0% irq   0% sirq
+
+Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)
+
+13:00:00      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+13:00:02        0        31    0.00   61.35    0.00    0.00   61.35     0  {busiest}
+13:00:02        0       469    0.00    9.20    0.00    0.00    9.20     0  app
+
+Device            r/s     rkB/s   r_await     w/s     wkB/s  w_await  aqu-sz  %util
+mmcblk0       1200.00  46000.00   24.00   {writes:.2f}   {writes:.2f}    2.00   29.00  100.00
+"""
+
+
+def test_a_cache_that_the_kernel_empties_while_all_wait_for_reads_is_told_without_counts_of_faults(report_of):
+    text = FREED.format(cached=1136, idle=0, iowait=84, busiest="kswapd0", writes=1)
+    report = report_of(text)
+    finding = report.findings[0]
+    assert (finding.rule, finding.severity, finding.devices) == (RULE, "critical", ("mmcblk0",))
+    assert "1,136 kB of page cache" in report.headline
+    full = next(f for f in report.findings if f.rule == "true-saturation")
+    assert full.explained_by == RULE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"cached": 90136}, {"idle": 60, "iowait": 24}, {"busiest": "java"}, {"writes": 900}],
+    ids=["a cache", "idle CPUs", "another process", "writes"],
+)
+def test_each_of_its_witnesses_is_needed(report_of, change):
+    text = FREED.format(
+        **{"cached": 1136, "idle": 0, "iowait": 84, "busiest": "kswapd0", "writes": 1} | change
+    )
+    report = report_of(text, rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["not_applicable"]

@@ -283,3 +283,33 @@ def test_memory_has_the_share_that_is_used_of_its_total():
     memory = row(read(head(unit="MiB")), "memory")
     assert memory["used_pct"] == pytest.approx(100 * 2200.1 / 15888.4)
     assert "total_kb" not in memory
+
+
+BUSYBOX = """\
+Mem: 241420K used, 14336K free, 1448K shrd, 116K buff, 5136K cached
+{label}:{user} usr{system} sys   0% nic   0% idle  83% io   0% irq   1% sirq
+Load average: 12.65 11.29 10.04 4/180 16057
+  PID  PPID USER     STAT   VSZ %VSZ %CPU COMMAND
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "shares", "cpu"),
+    [
+        ("CPU", ("   1%", "  15%"), "all"),
+        ("CPU1", ("   1%", "  15%"), "1"),
+        ("CPU", (" 1.0%", "15.0%"), "all"),
+    ],
+    ids=["whole", "each", "decimals"],
+)
+def test_busybox_has_words_of_its_own(label, shares, cpu):
+    """It looks at the CPUs twice before its first screen, which is of a moment."""
+    capture = read(BUSYBOX.format(label=label, user=shares[0], system=shares[1]))
+    shown = row(capture, "cpu")
+    names = (*SHARES, "softirq_pct", "cpu", "is_brief", "since_boot")
+    assert [shown[name] for name in names] == [1, 16, 0, 0, 83, 1, cpu, True, False]
+    memory = row(capture, "memory")
+    names = ("used_kb", "free_kb", "buffers_kb", "cached_kb")
+    assert [memory[name] for name in names] == [241420, 14336, 116, 5136]
+    queue = row(capture, "queue")
+    assert [queue[name] for name in ("load_1m", "load_5m", "load_15m")] == [12.65, 11.29, 10.04]

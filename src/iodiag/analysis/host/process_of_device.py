@@ -88,13 +88,18 @@ def is_of_kernel(process: str) -> bool:
     return bool(_OF_KERNEL.match(process)) or is_flusher(process)
 
 
+def is_reclaimer(process: str) -> bool:
+    """Whether it is the thread of the kernel that frees memory."""
+    return process.strip("[]").startswith("kswapd")
+
+
 def reclaimer(view: View) -> Fact | None:
     """The thread of the kernel that frees memory, where it waits for I/O: for such a `share` of its time."""
     facts = view.facts_of("pidstat", "iotop")
     length = sample_s(facts)
     for fact in facts:
         process, share = fact.word("process").strip("[]"), waited_pct(fact, length)
-        if process.startswith("kswapd") and share >= _MOSTLY_PCT:
+        if is_reclaimer(process) and share >= _MOSTLY_PCT:
             return replace(fact, values={**fact.values, "process": process, "share": min(100.0, share)})
     return None
 

@@ -1,11 +1,12 @@
 """The head of top: shares of CPU time, memory, swap, and threads where it shows them.
 
 procps 3.0 to 4.0, in batch mode or copied off the screen: `29.4% us`, `29.4%us` and `29.4 us`; `Mem: … k` and
-`KiB Mem :` to `EiB Mem :`; commas for points; all CPUs together (`%Cpu(s):`) or each (`%Cpu0  :`). top prints
-numbers in front of their words: `in_tables` turns that into headers and rows, memory and swap into one. A
-number that top cut off at its column's end (`13190736+`) is left out, and so is a line that lost its end.
+`KiB Mem :` to `EiB Mem :`; commas for points; all CPUs together (`%Cpu(s):`) or each (`%Cpu0  :`). busybox
+has words of its own (`CPU:  1% usr  15% sys`). top prints numbers in front of their words: `in_tables` turns
+that into headers and rows, memory and swap into one. A number that top cut off at its column's end
+(`13190736+`) is left out, and so is a line that lost its end.
 Tasks are counted by their main threads, so that those of processes are no tasks that run or wait. The load
-average and the processes are context formats of their own.
+average that stands with a clock, and the processes, are context formats of their own.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ MiB Swap:   2048.0 total,   2048.0 free,      0.0 used.  13307.9 avail Mem
 # without a column: what sleeps, swap as a whole, and page cache with slab in one number
 _WORDS = """
 threads:total=queue.tasks threads:running=queue.run_queue threads:d-sleep=queue.blocked
+load:1=queue.load_1m load:5=queue.load_5m load:15=queue.load_15m
 threads:sleeping=queue. threads:sleep=queue. threads:stopped=queue. threads:zombie=queue.
 cpu:us=cpu.user_pct cpu:sy=cpu.system_pct cpu:ni=cpu.nice_pct cpu:id=cpu.idle_pct cpu:wa=cpu.iowait_pct
 cpu:hi=cpu.irq_pct cpu:si=cpu.softirq_pct cpu:st=cpu.steal_pct
 mem:total=memory.total_kb mem:free=memory.free_kb mem:used=memory.used_kb mem:buffers=memory.buffers_kb
+cpu:usr=cpu.user_pct cpu:sys=cpu.system_pct cpu:nic=cpu.nice_pct cpu:idle=cpu.idle_pct cpu:io=cpu.iowait_pct
+cpu:irq=cpu.irq_pct cpu:sirq=cpu.softirq_pct
+mem:shrd=memory. mem:buff=memory.buffers_kb mem:cached=memory.cached_kb
 mem:buff/cache=memory. swap:total=swap. swap:used=swap.used_kb swap:free=swap.free_kb
 swap:avail=memory.available_kb swap:cached=memory.cached_kb
 """
@@ -45,12 +50,16 @@ _UNIT_KB = {unit: 1024.0**power for power, unit in enumerate("KMGTPE")}
 
 _CLOCK = re.compile(r"\s*top - (?P<clock>\d\d:\d\d:\d\d) up\s")
 _LABEL = re.compile(
-    r"\s*(?:(?P<unit>[KMGTPE])iB )?(?P<what>Threads|%?Cpu(?:\(s\)|(?P<number>\d{1,5}))|Mem|Swap)\s*:"
+    r"\s*(?:(?P<unit>[KMGTPE])iB )?"
+    r"(?P<what>Threads|%?Cpu\(s\)|(?:%?Cpu|CPU)(?P<number>\d{1,5})|CPU|Mem|Swap)\s*:"
 )
 _CELL = re.compile(
     r"\s*(?P<number>\d{1,15}(?:[.,]\d{1,3})?)(?P<unit>[kKMGT]?)(?P<is_cut>\+?)\s*%?\s*(?P<word>[a-z][a-z/-]*)"
     r"(?: Mem\b)?[\s,.]*"
 )
+
+# of busybox: what /proc/loadavg holds, which ends with the tasks that run and the last process
+_LOAD = re.compile(r"\s*Load average: (\d+\.\d\d) (\d+\.\d\d) (\d+\.\d\d) \d+/\d+ \d+\s*")
 
 
 class _Cells(NamedTuple):
@@ -106,7 +115,7 @@ def _kinds_of(texts: Sequence[str]) -> Sequence[str]:
     kinds, kind = list[str](), loop
     for text in reversed(texts):
         label = _LABEL.match(text)
-        if label is None or "Cpu" not in label["what"]:
+        if label is None or label["what"].startswith("CPU") or "Cpu" not in label["what"]:
             kind = (_MOMENT if _is_of_moment(text) else "") + loop
         kinds.append(kind)
     return kinds[::-1]
@@ -115,9 +124,12 @@ def _kinds_of(texts: Sequence[str]) -> Sequence[str]:
 def _is_of_moment(text: str) -> bool:
     """Whether memory is printed as procps-ng does from 3.3.13 on, which looks at the CPUs twice at its start.
 
-    That release has fewer decimal places there, too (NEWS): one, where those before it have three.
+    That release has fewer decimal places there, too (NEWS): one, where those before it have three. busybox
+    (`CPU:` itself) looks twice as well.
     """
     cells = _cells_of(text)
+    if cells is not None and cells.table == "cpu":
+        return text.lstrip().startswith("CPU")
     if cells is None or cells.unit not in _UNIT_KB or cells.unit == "K":
         return False
     return all(word.startswith("mem:") and _ONE_PLACE.fullmatch(n) for word, n in cells.numbers.items())
@@ -180,10 +192,13 @@ def _header(cells: _Cells) -> str:
 
 def _cells_of(text: str) -> _Cells | None:
     """What a line of the head says; None for one that has other words than top's."""
+    if load := _LOAD.fullmatch(text):
+        loads = zip(("load:1", "load:5", "load:15"), load.groups(), strict=True)
+        return _Cells("queue", "", dict(loads), "all")
     label = _LABEL.match(text)
     if label is None:
         return None
-    what = "cpu" if "Cpu" in label["what"] else label["what"].lower()
+    what = "cpu" if "cpu" in label["what"].lower() else label["what"].lower()
     numbers, units, end = dict[str, str](), {label["unit"] or ""}, label.end()
     while cell := _CELL.match(text, end):
         end = cell.end()
@@ -297,6 +312,6 @@ FORMAT = TableFormat(
     example=_EXAMPLE,
     layout=layout,
     rewrite=in_tables,
-    releases="procps 3.0 to 4.0",
-    not_read="translated heads, bars in place of numbers, top of busybox and of other systems",
+    releases="procps 3.0 to 4.0, busybox 1.10 to 1.36",
+    not_read="translated heads, bars in place of numbers, top of other systems",
 )

@@ -6,7 +6,9 @@ holds hundreds of faults. What one device streams in requests of 64 kB and more,
 all that is paged in, is left out where the other devices read the rest, a request for every other fault at
 least: its reader pushes out what these have to read again. Where ten times as much memory is free as is page
 cache, meanwhile or, if that is not shown, in three samples of another time, neither pushes anything out:
-something empties the cache or bounds it.
+something empties the cache or bounds it. Where faults are not counted: hardly any page cache is left, the
+kernel's thread that frees memory (kswapd) is the busiest process, CPUs only wait, and next to nothing but
+reads is asked of the disks.
 
 Why it matters: programs and mapped files run at the speed of the disk, on hosts without swap until they
 stand still; the disk is busy only because memory is short.
@@ -29,6 +31,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.process_of_device import is_reclaimer
 from iodiag.analysis.host.swapping import swapped
 from iodiag.analysis.host.who_waits import by_device, rows_at
 from iodiag.analysis.measure import weighted
@@ -45,7 +49,8 @@ from iodiag.table.table import Floats, Mask, Table
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host, on the device that the pages are read from where one alone can be it."""
     table = view.samples("paging")
-    if table is None:
+    if table is None or not set(table.names) >= _FAULTS:
+        yield _while_memory_is_freed(view, limits)
         return
     streams = _streams(view, table)
     read = table.floats("pgpgin_kb_per_s") - sum(streams.values(), start=np.zeros(len(table)))
@@ -56,6 +61,61 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _without(table, limits)
         return
     yield _finding(view, rows, len(table), limits, tuple(streams))
+
+
+_FAULTS = {"pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s"}
+
+
+def _while_memory_is_freed(view: View, limits: Limits) -> Finding | Outcome:
+    """The finding where faults are not counted, by what the kernel does and what is left of the cache."""
+    uncounted = RULE.not_applicable("page faults are not counted", missing=("paging",))
+    freeing = [fact for fact in view.facts_of("top-processes") if is_reclaimer(fact.word("process"))]
+    memory, shares = view.samples("memory"), cpu_shares(view.cpu_samples)
+    if not freeing or memory is None or shares is None or not shares.is_io_bound or swapped(view) is not None:
+        return uncounted
+    cached = memory.floats("cached_kb") + np.nan_to_num(memory.floats("buffers_kb"))
+    few = memory[cached <= limits.cached / 100 * (memory.floats("free_kb") + memory.floats("used_kb"))]
+    read_by = {series.name: series.samples for series in _tops(view) if _reads_alone(series, limits)}
+    if not len(few) or not read_by:
+        return uncounted
+    most = max(read_by.values(), key=lambda rows: weighted.mean(rows, "read_kb_per_s"))
+    values: Values = {
+        "read": weighted.mean(most, "read_kb_per_s"),
+        "rate": weighted.mean(most, "reads_per_s"),
+    }
+    values |= {"cached": float(few.floats("cached_kb").min()), "free": float(few.floats("free_kb").min())}
+    values |= shares.template_values() | {"process": freeing[0].word("process")}
+    text = "{cached:.0f} kB of page cache and {free:.0f} kB of free memory are left"
+    waits = "iowait is {iowait:.1f} % and {idle:.1f} % of CPU time is idle"
+    said = (
+        f"Memory is short: {text}, {{process}} is the busiest process while {{read:.0f}} kB/s are read, and "
+    )
+    return RULE.finding(
+        severity="critical",
+        confidence="medium",
+        devices=tuple(read_by),
+        **time_fields(most, of_host=True),
+        summary=say(f"{said}{waits}: pages of files are dropped and read again.", values),
+        evidence=(
+            cite(few, text, values, worst="cached_kb"),
+            cite_fact(freeing[0]),
+            cite(most, "{rate} reads/s, {read:.0f} kB/s", values, worst="read_kb_per_s"),
+            cite(view.cpu_samples, waits, values, worst="iowait_pct"),
+        ),
+        refutes=("few refaults in /proc/vmstat",),
+        cannot_know=("whether the host runs short or the limit of a control group: memory.events tells",),
+    )
+
+
+def _reads_alone(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether next to nothing but reads is asked of a device, and enough of them."""
+    reads, ios = (weighted.mean(series.samples, f"{name}_per_s") for name in ("reads", "ios"))
+    is_much = weighted.mean(series.samples, "read_kb_per_s") >= limits.read_kb
+    return is_much and reads >= (1 - _FEW_OTHERS) * ios
+
+
+_FEW_OTHERS = 0.1
+"""Share of requests that are none of the reads of pages, at the most (judgement)."""
 
 
 def _streams(view: View, table: Table) -> dict[str, Floats]:
@@ -276,7 +336,12 @@ RULE = Rule(
         "See what is read again: grep workingset_refault /proc/vmstat, and memory.stat of control groups.",
         "Do not tune the disk: its load goes away with the shortage.",
     ),
-    needs=Needs(one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},)),
+    needs=Needs(
+        one_of=(
+            {"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},
+            {"memory": ("cached_kb",), "disk": ("read_kb_per_s",)},
+        )
+    ),
     thresholds={
         "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "fault_kb": Threshold(160, "kB", "read for each at most", "a readahead of 128 kB, rounded"),
@@ -286,6 +351,7 @@ RULE = Rule(
         "share": Threshold(20, "%", "share of faults that wait, of all", "judgement: usually below one"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement"),
+        "cached": Threshold(1, "%", "of memory, page cache that is next to none", "as memory-exhausted"),
         "free": Threshold(10, "x", "of the cache, free where nothing fills memory", "judgement: far more"),
     },
     confirm=("sar -B 1 10", "grep workingset_refault /proc/vmstat", "cat /proc/pressure/memory"),
