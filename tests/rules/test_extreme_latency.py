@@ -210,6 +210,8 @@ def test_seconds_per_write_are_harm_however_long_the_queue_and_quick_the_reads(r
     assert finding.severity == "warning"
     assert "9.6 s for writes" in finding.summary
     assert "no healthy device" not in finding.summary
+    # the line explains it: the device is not sick
+    assert (finding.title, finding.confirm) == ("Requests wait in line for seconds", ("pidstat -d 1",))
 
 
 def test_seconds_in_a_queue_that_nobody_waits_for_are_a_note(report_of):

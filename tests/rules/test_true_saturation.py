@@ -317,6 +317,15 @@ def test_what_does_more_in_the_same_time_is_not_full(run, rows, is_full):
     assert ("slow, yet not full" in report.headline) == (not is_full)
 
 
+@pytest.mark.parametrize(
+    ("util", "said"), [(78, "78 % busy, with a queue whenever it is"), (99, "99 % busy, in")]
+)
+def test_a_full_device_with_idle_time_is_one_in_bursts(run, util, said):
+    row = load(1100, 80, size=128, reads=0.0) | {"%util": util}
+    (finding,) = found(run(iostat([{"sda": row}]), lsblk(("sda", False))))
+    assert said in finding.summary
+
+
 def test_more_in_flight_than_any_disk_takes_at_once(run):
     (finding,) = found(run(iostat([{"sda": load(29000, 4.8, reads=0.0, size=12)}] * 3)))
     assert finding.severity == "warning"

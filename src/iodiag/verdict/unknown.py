@@ -412,8 +412,8 @@ def _calm_clause(views: Sequence[View]) -> str:
         if not _may_be_held(values):
             meanwhile = f" while {say(text, values)}" if text else ""
             meanwhile += disks_together(views) if any("disk" in view.average_only for view in views) else ""
-            # asynchronous requests are counted as they are handed on: none were
-            is_idle = "total" in values and not values["total"]
+            # asynchronous requests are counted as they are handed on: next to none were
+            is_idle = "total" in values and values["still"] == values["shown"]
             unseen = "" if is_idle else ", though asynchronous I/O would not show"
             return f"{first_said(views, nobody_waits)}{meanwhile}{unseen}; {_of_all_disks(views)}"
     return ""

@@ -40,6 +40,7 @@ source.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -383,6 +384,9 @@ def _finding(
     slow = _slow_rather_than_full(view, series, rows, limits)
     end = f"; no healthy device takes more than {{sane:ms}} for {_ahead(values)}."
     end = _held(series, rows) if is_sane else end
+    remedy = _OF_VIRTUAL if is_virtual(series) or shows_guest(view) else RULE.remedy
+    fields = _OF_A_LINE if end == "." else {"remedy": remedy, "confirm": RULE.confirm}
+    kind = ("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little
     return RULE.finding(
         severity="critical" if slow else severity,
         confidence="high" if requests >= limits.least_requests and not _is_doubted(rows) else "medium",
@@ -397,13 +401,19 @@ def _finding(
             + (_BEHIND if is_virtual(series) and end != "." else ""),
             values | {"kind": virtual_kind(series)},
         ),
-        remedy=_OF_VIRTUAL if is_virtual(series) or shows_guest(view) else RULE.remedy,
         evidence=(*_evidence(rows, values), *_of_cpus(view, rows), *reported(view, named)),
-        confirm=(*RULE.confirm, *(("lsblk -o NAME,TRAN,ROTA,MODEL",) * is_little)),
+        **{**fields, "confirm": (*fields["confirm"], *kind)},
         refutes=(_SPUN_DOWN if _may_spin(series) else "a machine that was paused just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
 
+
+_OF_A_LINE: dict[str, Any] = {
+    "title": "Requests wait in line for seconds",
+    "remedy": ("See who fills the line, and let it send fewer requests at once.",),
+    "confirm": ("pidstat -d 1",),
+}
+"""What is told where all that is ahead of a request explains how long it takes: the device is not sick."""
 
 _SPUN_DOWN = "a disk that was spun down, or a machine that was paused, just before"
 

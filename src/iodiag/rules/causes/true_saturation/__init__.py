@@ -325,6 +325,8 @@ def _told(
     summary += "".join(f"; {item.text}" for item in starved(rows, lead))
     if lead.level.rows.has("doubtful_util_pct"):
         summary = summary.replace("{util:.0f} % busy", f"{{util:.0f}} % busy{AT_LEAST}")
+    elif float(values["util"]) < limits.full_util:
+        summary = summary.replace("{util:.0f} % busy", "{util:.0f} % busy, with a queue whenever it is")
     named: dict[str, Any] = {}
     if len(rows) == 1 and is_burst(series, rows, limits) and not is_backlog(rows, limits):
         # its samples would have to be shorter to tell a burst from a limit, or a load that stays
