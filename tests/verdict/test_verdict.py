@@ -1144,6 +1144,10 @@ RUN_DISK = (
     "10:20:30 AM DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n"
     "Average: dev8-0 {rate} 9000.00 2000.00 91.67 0.21 {wait} 0.40 {util}\n"
 )
+RUN_QUEUE = (
+    "10:20:30 AM runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    "10:20:31 AM 3 147 1.03 0.31 0.24 0\n10:20:32 AM 2 147 1.03 0.31 0.24 0\n\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -1156,9 +1160,10 @@ RUN_DISK = (
     ],
     ids=["little", "busy", "iowait", "slow"],
 )
-def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded):
+@pytest.mark.parametrize("queue", ["", RUN_QUEUE], ids=["averages alone", "beside samples of the run queue"])
+def test_averages_of_a_run_bound_what_storage_took_of_it(changes, is_bounded, queue):
     numbers = {"user": 70.0, "iowait": 2.7, "idle": 15.0, "rate": 120.0, "wait": 1.75, "util": 4.8} | changes
-    report = report_of((RUN_CPU + RUN_DISK).format(**numbers))
+    report = report_of((queue + RUN_CPU + RUN_DISK).format(**numbers))
     assert report.verdict.state == "unknown"
     assert ("Over the run storage was not the limit" in report.headline) is is_bounded
     assert f"the CPUs were {numbers['user'] + 12.3:.0f} % busy" in report.headline

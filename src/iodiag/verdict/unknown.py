@@ -137,10 +137,10 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     averaged = [view for view in views if "disk" in view.average_only]
     settled_by = _of_mounts_alone(views) or "iostat -xyt 1 60"
     is_live = any(set(view.tables) - view.average_only for view in views)
+    bounds = next((said for view in averaged if (said := _run_averages(view))), "")
     if any(view.average_only for view in views) and not is_live:
         tables = ", ".join(sorted({name.replace("_", " ") for view in views for name in view.average_only}))
         since = "the mount" if tables == "nfs mounts" else "boot or over a run"
-        bounds = next((said for view in averaged if (said := _run_averages(view))), "")
         if not averaged and len(views) == 1:
             bounds = _run_without_disks(views[0])
         said = f"{on_average(averaged) or of_mounts(views)}{first_said(views, _odd_steal)}"
@@ -154,10 +154,13 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         if all(len(view.since_boot.get("disk", ())) for view in averaged) and (calm := _calm_clause(views)):
             return _no_proof(calm + on_average(averaged), is_calm), "Capture samples: `iostat -xyt 1 60`"
         live = first_said(views, lambda view: nobody_waits(view) or somebody_waits(view), "; ")
+        if bounds and not any(map(somebody_waits, views)):
+            return bounds, "Capture samples: `iostat -xyt 1 60`"
         said = on_average(averaged)
         said += first_said(views, _load_clause) or (
             "" if live else first_said(views, partial(_cpu_clause, when="in its samples "))
         )
+        said += first_said(averaged, _cpus_on_average)
         says = _calm_on_average(averaged, said) or said
         text = _lead_of_averages(views, is_calm=is_calm and not live and _NOT_SLOW in says)
         text += ": of the disks it has only averages since boot or over a run"

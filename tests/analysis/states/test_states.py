@@ -388,3 +388,26 @@ def test_a_printed_size_goes_before_one_of_rates_with_few_digits():
     assert states(series)[0].size_kb == pytest.approx(19.22)
     (series,) = view_of(text + row.format("0.01 0.01", "2.00") + "\n").devices
     assert "writes/s of 2.0 kB" in text_of(states(series)[0], 1)
+
+
+PAIR = {"r/s": 3102.0, "w/s": 3102.0, "rkB/s": 12408.0, "wkB/s": 12408.0, "r_await": 0.14, "w_await": 0.14}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_paired"),
+    [
+        ({}, True),
+        ({"w/s": 3140.0, "wkB/s": 12560.0}, False),
+        ({"wkB/s": 12808.0}, False),
+        ({"r/s": 0.0}, False),
+    ],
+    ids=["paired", "as chance parts a mix", "other sizes", "writes alone"],
+)
+def test_blocks_that_are_read_before_they_are_written_are_told(change, is_paired):
+    (state,) = found([PAIR | {"aqu-sz": 0.87, "%util": 100.0} | change])
+    assert ("as many reads as writes" in text_of(state, 1)) == is_paired
+
+
+def test_few_that_come_in_pairs_may_do_so_by_chance():
+    (state,) = found([PAIR | {"r/s": 40, "w/s": 40, "rkB/s": 160, "wkB/s": 160, "aqu-sz": 0.1, "%util": 9}])
+    assert "as many reads as writes" not in text_of(state, 1)

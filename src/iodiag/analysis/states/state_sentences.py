@@ -187,7 +187,7 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     elif "is_wrapped" in state.rows and np.equal(state.rows["is_wrapped"], True).any():
         text += ", size unknown as the counter of bytes ran backwards"
     text += " and {discards} discards/s" * ("discards" in values)
-    text += f", {state.kind} by bytes" * _counts_both(state) + in_flight
+    text += f", {state.kind} by bytes" * _counts_both(state) + PAIRED * _are_paired(state) + in_flight
     if state.latency_ms > 0:
         text += ", {latency:ms} each"
         if (await_ms := replaced_ms(state.rows)) >= 0:
@@ -201,6 +201,24 @@ def _counts_both(state: State) -> bool:
     """Whether the rate is of both directions, as tps is, and either moved something."""
     is_sum = state.kind in ("reads", "writes") and math.isnan(state.mean(f"{state.kind}_per_s"))
     return is_sum and all(state.mean(f"{way}_kb_per_s") > 0 for way in DIRECTIONS)
+
+
+PAIRED = ", as many reads as writes and as large, as where each block is read before it is written again"
+"""What writes within larger blocks look like (a page, a sector, a stripe): read, changed, written."""
+
+_MOST_APART, _LEAST_PAIRS = 0.1, 1000
+"""Standard deviations of a random mix by which their numbers may differ, and requests that such a mix would
+rarely part so evenly (one time in twelve)."""
+
+
+def _are_paired(state: State) -> bool:
+    """Whether there are as many reads as writes, and of one size: chance would part so many otherwise."""
+    reads, writes = (state.mean(f"{way}_per_s") for way in ("reads", "writes"))
+    sizes = [weighted.size_kb(state.rows, way) for way in DIRECTIONS]
+    if not (state.requests >= _LEAST_PAIRS and reads > 0 and writes > 0 and min(sizes) > 0):
+        return False
+    apart = abs(reads - writes) / (reads + writes) * math.sqrt(state.requests)
+    return apart <= _MOST_APART and max(sizes) <= 1.01 * min(sizes)
 
 
 AT_LEAST = " at the least by how long they wait (%util is printed as {printed_util:.0f} %)"
