@@ -202,8 +202,11 @@ def _holds_back(state: State) -> bool:
 def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -> bool:
     """Whether a device of unknown class has a queue that only a spindle excuses, in too few samples for one.
 
-    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each.
+    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each;
+    and where next to nothing is in flight on the mean, which holds nobody up.
     """
+    if holds_little(state):
+        return False
     is_brief = 0 < state.util < BRIEF_UTIL and state.latency_ms <= usual * state.at_once
     if is_brief and state.rate * state.size_kb >= state.util * streams_kb(series):
         return False
@@ -296,6 +299,11 @@ def is_quick(state: State) -> bool:
         is_free = state.rows.has("flush_await_ms") and not state.mean("flush_await_ms") > NO_FLUSH_MS
         return is_free and state.latency_ms <= fastest.usual_ms
     return state.latency_ms <= fastest.usual(state.size_kb)
+
+
+def holds_little(state: State) -> bool:
+    """Whether next to nothing is in flight on the mean, on a device that is hardly ever busy."""
+    return state.util < LITTLE_UTIL and state.depth < BRIEF_UTIL
 
 
 def is_hardly_used(state: State) -> bool:
