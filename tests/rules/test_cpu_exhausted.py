@@ -493,3 +493,18 @@ def test_a_crowd_on_busy_cpus_is_a_cost_where_they_are_counted(report_of):
     finding = only(report_of(vmstat(rows), rules=[RULE], cpus=2))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
     assert "40 tasks want to run on 2 CPUs, at 2 of 3 moments" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("load_one", "idle", "samples", "is_told"),
+    [(11.2, 6, 3, True), (7.5, 6, 3, False), (11.2, 16, 3, False), (11.2, 6, 2, False)],
+    ids=["two and more for each", "fewer", "idle time", "too few samples"],
+)
+def test_the_load_average_counts_tasks_where_nothing_else_does(report_of, load_one, idle, samples, is_told):
+    cpu = {"%user": 97.0 - idle - 25, "%system": 25.0, "%iowait": 2.0, "%idle": idle}
+    uptime = f" 18:07:07 up 95 days,  3:05,  4 users,  load average: {load_one:.2f}, 8.32, 5.12\n\n"
+    text = uptime + iostat([{"sda": load(500, 1.1, reads=0.0)}] * samples, cpu)
+    finding = only(report_of(text, rules=[RULE], cpus=4))
+    assert (finding is not None) == is_told
+    if is_told:
+        assert any("11.2 tasks run or wait" in item.text for item in finding.evidence)

@@ -545,3 +545,16 @@ def test_partitions_that_take_turns_at_single_pages_are_swap_areas(report_of, ro
     text = iostat([rows] * 2, cpu={"%iowait": iowait, "%idle": 90 - iowait, "%user": 10})
     finding = only(report_of(IN_USE.format(used) + text, rules=[RULE]))
     assert (finding.severity if finding else "") == severity
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_unused"),
+    [({}, True), ({"free": 20_000}, False), ({"cache": 400_000}, False), ({"so": 60_000}, False)],
+    ids=["free", "short", "a cache", "a minute of it"],
+)
+def test_swapping_beside_free_memory_is_no_shortage_of_the_whole_host(report_of, changes, is_unused):
+    row = THRASH | {"free": 1_600_000, "buff": 0, "cache": 3000} | changes
+    finding = only(report_of(vmstat([row] * 5), rules=[RULE]))
+    assert ("Memory is short" in finding.summary) != is_unused
+    assert ("1.5 GB of memory are free all the while" in finding.summary) == is_unused
+    assert any("zone_reclaim_mode" in text for text in finding.remedy) == is_unused

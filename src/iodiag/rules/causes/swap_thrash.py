@@ -25,7 +25,8 @@ no program runs), and where a log of the kernel shows that processes were killed
 
 When it is wrong: a little out alone is harmless, idle pages being put away; a little in alone is a host that
 recovers, and a program that is woken after days comes back at once. Swap on zram costs CPU and no disk. A
-container at its limit swaps while the host has memory.
+container at its limit swaps while the host has memory: where far more is free all the while than is swapped
+in a minute, and than files are kept in, that is said.
 
 References: vmstat(8), si and so; sar(1), -W and -B; Documentation/accounting/psi.rst.
 """
@@ -43,6 +44,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.swapping import (
     COST,
+    MINUTE_S,
     beside,
     cost_of_swapping_out,
     has_room,
@@ -60,7 +62,7 @@ from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples
 from iodiag.analysis.measure.grading import confidence, device_fields, time_fields
 from iodiag.analysis.measure.windows import WINDOW_EXIT_SHARE
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_GB, KB_PER_MB
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
@@ -450,17 +452,23 @@ def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     return RULE.undetermined(say(text, values))
 
 
-def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
-    witnesses = list(_witnesses(view, rows, limits))
+def _certainty(view: View, rows: Table, points: float, limits: Limits) -> Confidence:
+    """How sure it is, by the points of its witnesses, by how much is swapped and for how long."""
     amount, is_large = weighted.mean(rows, "both_kb"), _is_large(rows, limits)
-    points = 1 + (amount >= limits.swapped_kb) + is_large + sum(weight for weight, _ in witnesses)
+    points += 1 + (amount >= limits.swapped_kb) + is_large
     # that the device holds swap is known apart from the counters
     points += view.samples("swapping") is None
     # a slow disk swaps few kB because it thrashes: then who waits tells, not how much
     is_felt = _is_felt(view, rows, limits)
     points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
     is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
-    sure = confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
+    return confidence(points, at_most="low" if not is_enough else "high" if len(rows) >= FEW else "medium")
+
+
+def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
+    witnesses = list(_witnesses(view, rows, limits))
+    amount = weighted.mean(rows, "both_kb")
+    sure = _certainty(view, rows, sum(weight for weight, _ in witnesses), limits)
     killed = [*logged(view, "out of memory", rows, "the kernel killed {count} processes to get memory")]
     severity: Severity = "critical" if killed or _stands_still(view, rows, samples, limits) else "warning"
     values: Values = {
@@ -473,22 +481,25 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     often, asleep = in_samples(samples), _asleep(view, rows)
     text = f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})"
     again = tuple(_again(view, rows))
+    unused = tuple(_unused(view, rows))
+    begins = "Pages go back and forth" if unused else "Memory is short"
+    of_held = _OF_HELD if again and "free" in again[0].values else {}
     return RULE.finding(
-        **(_OF_AGAIN if again else {}),
-        **(_OF_HELD if again and "free" in again[0].values else {}),
+        **(_OF_UNUSED if unused else (_OF_AGAIN if again else {}) | of_held),
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),
         **time_fields(rows, of_host=True),
         summary=say(
-            f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}"
+            f"{begins}: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}"
             + "; up to {up_to:.0f} tasks are blocked on I/O" * bool(asleep),
             values | asleep,
         )
-        + "".join(f"; {item.text}" for item in again)
-        + ".",
+        + "".join(f"; {item.text}" for item in (*unused, *again))
+        + ("; something keeps programs off memory that is free." if unused else "."),
         evidence=(
             cite(rows, text, values, worst="both_kb"),
+            *unused,
             *(evidence for _, evidence in witnesses),
             *again,
             *killed,
@@ -500,6 +511,36 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             "which process takes the memory, and whether a control group's limit is what runs short",
         ),
     )
+
+
+def _unused(view: View, rows: Table) -> Iterator[Evidence]:
+    """That far more memory is free meanwhile than is swapped in a minute, and than files are kept in.
+
+    A shortage of the whole host would take it, and what is read from files would fill it.
+    """
+    memory = rows_at(view, "memory", rows)
+    if memory is None or "memory" in view.average_only:
+        return
+    free, cached = memory.floats("free_kb"), memory.floats("cached_kb")
+    moved = float(np.max(rows.floats("both_kb"))) * MINUTE_S
+    if (free > np.fmax(moved, TIMES_FREE * (cached + np.nan_to_num(memory.floats("buffers_kb"))))).all():
+        values: Values = {"free": float(free.min()) / KB_PER_GB, "cached": float(cached.max()) / KB_PER_MB}
+        text = "{free:.1f} GB of memory are free all the while, and at most {cached:.0f} MB are page cache"
+        yield cite(memory, text, values, worst="cached_kb")
+
+
+TIMES_FREE = 10.0
+"""Times the page cache that is free where nothing that runs fills memory, as page-cache-thrash has it."""
+
+_OF_UNUSED: dict[str, Any] = {
+    "title": "Pages go back and forth between memory and swap, and memory is free",
+    "remedy": (
+        "See what keeps programs off that memory: the limit of a control group, a NUMA node or a zone that "
+        "is full, vm.min_free_kbytes, vm.zone_reclaim_mode.",
+        "More memory helps only where they may use it.",
+    ),
+    "confirm": ("cat /proc/zoneinfo", "numastat -m", "sysctl vm.min_free_kbytes vm.zone_reclaim_mode"),
+}
 
 
 def _again(view: View, rows: Table) -> Iterator[Evidence]:

@@ -1,19 +1,20 @@
 """The CPUs have no time left, and it is not I/O that takes it.
 
-What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample is
-enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
-mean, it has to be so in half of the samples, of the text or of a run of several in it, or in a quarter,
-three at least, on end. With time left, half of it spent in the kernel in most samples is a note if more
-tasks want to run than there are CPUs, or, of three samples, than one CPU serves; so is a stretch of three
-samples of fewer, with more than eight tasks where CPUs are not counted, or in which programs do a fifth of
-that at most and nobody waits for I/O; a third of the CPUs' time is enough there if next to nothing is moved.
-One CPU that spends 90 % of its time in interrupts, in half of the samples, is told, however idle the others,
-and is a note if it is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of
-the samples while nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more
-for each CPU, as many tasks that want to run in three samples, and none in five and more that is blocked on
-I/O. So is a crowd of eight tasks for each CPU that want to run, in most samples or in the only row, on CPUs
-that are busy for three quarters of the time; it is a note where the CPUs are not counted. It is critical
-where a task waits a second and longer for its turn, by those that want to run and the switches between them.
+What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more; or 15 % idle
+in three samples, with more tasks than the CPUs serve, two for each by the load average. One sample is enough
+to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the mean, it
+has to be so in half of the samples, of the text or of a run of several in it, or in a quarter, three at
+least, on end. With time left, half of it spent in the kernel in most samples is a note if more tasks want to
+run than there are CPUs, or, of three samples, than one CPU serves; so is a stretch of three samples of fewer,
+with more than eight tasks where CPUs are not counted, or in which programs do a fifth of that at most and
+nobody waits for I/O; a third of the CPUs' time is enough there if next to nothing is moved. One CPU that
+spends 90 % of its time in interrupts, in half of the samples, is told, however idle the others, and is a note
+if it is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of the samples
+while nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU,
+as many tasks that want to run in three samples, and none in five and more that is blocked on I/O. So is a
+crowd of eight tasks for each CPU that want to run, in most samples or in the only row, on CPUs that are busy
+for three quarters of the time; it is a note where the CPUs are not counted. It is critical where a task waits
+a second and longer for its turn, by those that want to run and the switches between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -35,10 +36,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.cpu import CALM_PCT, fullest_cpu, tasks_beyond_cpus, who_uses_a_cpu
+from iodiag.analysis.host.cpu import CALM_PCT, crowd, fullest_cpu, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.paging import STILL_KB
 from iodiag.analysis.host.swapping import beside
-from iodiag.analysis.host.who_waits import rows_at
+from iodiag.analysis.host.who_waits import load_average, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
@@ -85,8 +86,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield RULE.undetermined(one)
         elif view.has_only_cpu_averages:
             yield RULE.undetermined("the capture has only averages of the CPUs; they show no bursts")
-        elif crowd := tasks_beyond_cpus(view):
-            yield RULE.undetermined(f"{crowd}: {_SHORTER}")
+        elif beyond := tasks_beyond_cpus(view):
+            yield RULE.undetermined(f"{beyond}: {_SHORTER}")
         else:
             yield RULE.clear("the CPUs have time left, or something else takes it")
         return
@@ -128,15 +129,18 @@ def _in_run_without_time(cpu: Table, is_out: Mask, limits: Limits) -> Mask:
 def _is_short(view: View, cpu: Table, limits: Limits) -> Mask:
     """The samples with little idle time, if more tasks want to run in most of all than the CPUs serve.
 
-    None of them waits for I/O; a batch run with one task for each CPU leaves nobody waiting.
+    None of them waits for I/O; a batch run with one task for each CPU leaves nobody waiting. Where nothing
+    else counts tasks, two for each CPU by the load average are more.
     """
     little: Mask = cpu.floats("idle_pct") <= limits.little
-    queue = rows_at(view, "queue", cpu[little])
-    if view.cpus is None or queue is None or view.has_only_cpu_averages:
-        return np.zeros(len(cpu), dtype=np.bool_)
-    tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
+    queue, counted = rows_at(view, "queue", cpu[little]), load_average(view)
     is_most = little.sum() >= limits.samples and 2 * little.sum() > len(cpu)
-    return little & bool(is_most and tasks >= limits.crowd * view.cpus and not waiting >= 1)
+    if view.cpus is None or view.has_only_cpu_averages or not is_most:
+        return np.zeros(len(cpu), dtype=np.bool_)
+    if queue is None:
+        return little & (counted is not None and counted.number("load_one") >= crowd(view))
+    tasks, waiting = (weighted.mean(queue, name, "queue") for name in ("run_queue", "blocked"))
+    return little & bool(tasks >= limits.crowd * view.cpus and not waiting >= 1)
 
 
 def _of_run_queue(view: View, limits: Limits) -> Finding | None:
@@ -511,7 +515,9 @@ def _switching(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
 
 def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
     """How many tasks want to run, where that is shown."""
-    queue = rows_at(view, "queue", rows)
+    queue, counted = rows_at(view, "queue", rows), load_average(view)
+    if counted is not None and counted.number("load_one") > (view.cpus or 1):
+        yield cite_fact(counted)
     if queue is None:
         return
     tasks = weighted.mean(queue, "run_queue", "queue")
