@@ -124,3 +124,28 @@ def test_a_request_in_each_sample_that_never_completes_is_no_busy_share(report_o
     if is_told:
         assert not any(f.rule == "util-sampling-bias" for f in report.findings)
         assert not any(o.status == "clear" and "% busy" in o.reason for o in report.outcomes)
+
+
+PLAIN = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsdc 250.00 2000.00 2000.00 2000 2000\n"
+CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n 0.84 0.00 0.84 {} 0.00 {}\n\n"
+UNAME = "Linux box {} #1 SMP PREEMPT_DYNAMIC Thu, 24 Aug 2023 00:38:14 +0000 x86_64 GNU/Linux\n\n"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "iowait", "is_doubted"),
+    [
+        ("6.4.12-arch1-1", 35.28, True),
+        ("6.1.51", 35.28, True),
+        ("6.1.38", 35.28, False),
+        ("5.14.0", 35.28, False),
+        ("6.8.0-40-generic", 95.28, False),  # no ring alone takes the time of all CPUs
+    ],
+)
+def test_iowait_alone_is_doubted_on_kernels_that_count_rings(report_of, kernel, iowait, is_doubted):
+    """The line of uname states the kernel where no banner does."""
+    text = UNAME.format(kernel) + CPU.format(iowait, round(98.32 - iowait, 2)) + PLAIN
+    report = report_of(text, rules=["blocked-tasks"])
+    told, _ = said(report, "blocked-tasks")
+    assert (f"kernel {kernel} is known for it" in told) == is_doubted
+    assert ("waits for an io_uring" in report.headline) == is_doubted
+    assert (report.findings[0].severity == "notice") == is_doubted

@@ -14,7 +14,7 @@ from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.model.finding import Evidence
 
 Version = tuple[int, int]
-Column = Literal["util_pct", "queue_depth"]
+Column = Literal["util_pct", "queue_depth", "iowait_pct"]
 Error = Literal["too high", "too low"]
 
 
@@ -80,6 +80,15 @@ KNOWN = (
         (5, 7),
         "kernels v5.0 to v5.6 count whole ticks of each request for the queue, and nothing of quicker ones",
         "https://lore.kernel.org/lkml/158503038812.1955.7827988255138056389.stgit@buzz/",
+    ),
+    CounterBug(
+        "iowait_pct",
+        "too high",
+        (6, 5),
+        _EVER,
+        "kernels from v6.4.4 and v6.1.39 on count a task that waits for an io_uring, whatever it waits for",
+        "https://github.com/axboe/liburing/issues/943",
+        r"6\.(?:1\.(?:39|[4-9]\d|\d{3})|4\.(?:[4-9]|\d\d))",
     ),
 )
 """In the order of kernels."""

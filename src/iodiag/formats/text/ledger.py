@@ -116,7 +116,8 @@ def _section(
     """
     block = found.blocks.like(rows.block[here.start])
     origin, banner = block.origin, block.origin.banner
-    kernel = banner.kernel if banner and block.phase <= begun[origin.index] else None
+    stated = origin.collector.kernel or None if origin.collector else None
+    kernel = (banner.kernel if block.phase <= begun[origin.index] else None) if banner else stated
     start, end = times
     day = None if start else _day(origin, order)
     return Section(

@@ -19,7 +19,7 @@ tasks that are always blocked, as some kernel threads are, are no crowd. A host 
 thousands of times a second does work all the while, and is left open. Where tables show that mounts of NFS
 or SMB do operations, it is left open. A device that the capture leaves out may do the I/O, and a server may
 take the dirty pages of an NFS mount. Waiting for completions of an io_uring counts as iowait on kernels
-from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+from 6.1.39 and 6.4.4 on, for a program that has nothing to do; but not on every CPU at once.
 
 References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
 """

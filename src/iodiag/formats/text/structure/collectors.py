@@ -19,7 +19,7 @@ _OSWATCHER = re.compile(
 )
 _EXAWATCHER = re.compile(r"#\s*Collection Module:\s*\w{2,30}ExaWatcher\s*")
 _PT_SUMMARY = re.compile(r"\s{4}Hostname \| (?P<host>[\w.-]{1,253})\s*")
-_UNAME = re.compile(r"\s*Linux (?P<host>[\w.-]{1,253}) \d\.\d\S{0,80} #\d.{1,200}\sGNU/Linux\s*")
+_UNAME = re.compile(r"\s*Linux (?P<host>[\w.-]{1,253}) (?P<kernel>\d\.\d\S{0,80}) #\d.{1,200}\sGNU/Linux\s*")
 _NAME = re.compile(
     r"(?:.*[/:])?(?:(?P<osw>[\w.-]{1,253}?)_[a-z]{2,20}_(?:\d\d\.){3}\d{4}"
     r"|(?:\d{4}(?:_\d\d){5})_\w{2,30}ExaWatcher_(?P<exa>[\w.-]{1,253}?))\.dat(?:\..{1,5})?"
@@ -36,10 +36,14 @@ _RUN_BY_GITLABSOS = {"iostat": "iostat -xz 1 10", "mpstat": "mpstat -P ALL 1 10"
 
 
 class Collector(NamedTuple):
-    """What a collector says of its file: the host ("" unknown), and how long each tool's samples are."""
+    """What a collector says of its file: the host ("" unknown), and how long each tool's samples are.
+
+    `kernel` is the release that a line of uname states, "" where none does.
+    """
 
     host: str
     intervals: Mapping[str, float]
+    kernel: str = ""
 
 
 def collector_of(line: str, name: str) -> Collector | None:
@@ -68,7 +72,7 @@ def named_by_uname(line: str, known: str) -> Collector | None:
     match = _UNAME.fullmatch(line) if len(line) <= 400 else None
     if match is None or match["host"].split(".")[0] == known.split(".")[0]:
         return None
-    return Collector(match["host"], {})
+    return Collector(match["host"], {}, match["kernel"])
 
 
 def run_as(name: str) -> str:

@@ -60,6 +60,7 @@ from iodiag.analysis.host.who_waits import (
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, time_fields, when
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -412,15 +413,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         is_low = not (cpu.floats("iowait_pct") >= limits.iowait).any()
         why = "iowait is low" if is_low else "no disk was busy most of the time on average"
         return RULE.undetermined(f"{why}, and no column counts blocked tasks")
-    share = rows.floats("iowait_pct")
-    values: Values = {
-        "mean": weighted.mean(rows, "iowait_pct", "cpu"),
-        "most": float(np.nanmax(share)),
-        "least": float(np.nanmin(share)),
-        "count": len(rows),
-        "samples": len(cpu),
-        "when": when(rows, cpu),
-    }
+    values = _iowait_values(cpu, rows)
     is_one = values["least"] == values["most"]
     peak = "{most:.2f} %" if is_one else "{most:.1f} % at most"
     told = "iowait is {most:.2f} %" if is_one else "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %"
@@ -431,17 +424,23 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted, waiting = load_average(view), waiting_crowd(view)
     then += f"; {counted.text}" if counted else ""
-    is_cost = waiting > 0 or _waits_longer_than_it_works(cpu, rows, limits)
+    # a ring that waits for nothing takes one CPU: not the time of all
+    is_part = not waiting and weighted.mean(rows, "idle_pct", "cpu") > NO_IDLE_PCT
+    bug = known_bug(view.kernel, "iowait_pct", "too high") if is_part else None
+    is_cost = waiting > 0 or (bug is None and _waits_longer_than_it_works(cpu, rows, limits))
+    then += f"; {bug.what}" if bug else ""
+    lead = "Iowait" if bug else "Tasks wait for I/O: iowait"
     return RULE.finding(
         severity="critical" if waiting >= CROWDED_LOAD else "warning" if is_cost else "notice",
         confidence="medium",
         title="CPUs are idle while tasks wait for I/O",
         **time_fields(rows, of_host=True),
-        summary=say(f"Tasks wait for I/O: iowait is {peak}, {often}{since}{then}.", values),
+        summary=say(f"{lead} is {peak}, {often}{since}{then}.", values),
         evidence=(
             cite(rows, told, values, worst="iowait_pct"),
             *did,
             *((cite_fact(counted),) if counted else ()),
+            *of_bug(bug, view.kernel, view.kernel_origin),
         ),
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
         remedy=(
@@ -452,6 +451,19 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         ),
         confirm=_CONFIRM[::-1] if counted else _confirm(did) if did or is_clocked else _CONFIRM,
     )
+
+
+def _iowait_values(cpu: Table, rows: Table) -> Values:
+    """The iowait of some samples of the CPUs, and when it was."""
+    share = rows.floats("iowait_pct")
+    return {
+        "mean": weighted.mean(rows, "iowait_pct", "cpu"),
+        "most": float(np.nanmax(share)),
+        "least": float(np.nanmin(share)),
+        "count": len(rows),
+        "samples": len(cpu),
+        "when": when(rows, cpu),
+    }
 
 
 def _lesser(cpu: Table, values: Values) -> str:
