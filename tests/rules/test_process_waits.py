@@ -304,3 +304,72 @@ def test_who_stands_in_one_of_several_cut_lists_waits_as_long_as_that_one_says(r
     assert finding.summary.endswith(", in the 1 of 3 samples that list it; about as long wait storer.")
     assert finding.summary.startswith("[md7_raid1] waits for I/O 98 % of its time")
     assert finding.confidence == "medium"
+
+
+IOTOP = """\
+Total DISK READ :    1200.00 K/s | Total DISK WRITE :       {written:.2f} K/s
+Actual DISK READ:    1200.00 K/s | Actual DISK WRITE:       {written:.2f} K/s
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+"""
+TASK = "{tid:7d} be/4 root {read:8.2f} K/s {write:8.2f} K/s {swapin:5.2f} % {io:5.2f} % {name}\n"
+
+
+def listing_of(*tasks, written=0.0):
+    """One sample of iotop: a name and what is not 0 of each task."""
+    rows = [
+        TASK.format(**{"tid": 400 + n, "read": 0, "write": 0, "swapin": 0, "io": 0, "name": name} | task)
+        for n, (name, task) in enumerate(tasks)
+    ]
+    return IOTOP.format(written=written) + "".join(rows)
+
+
+@pytest.mark.parametrize(("swapin", "is_told"), [(21.9, True), (3.9, False)])
+def test_pages_that_threads_wait_for_are_told_beside_what_else_they_wait_for(report_of, swapin, is_told):
+    threads = [("k3s server", {"read": 100, "io": 60, "swapin": swapin})] * 4
+    finding = only(report_of(listing_of(*threads)))
+    assert finding.title == "Several threads of one program wait for I/O at a time"
+    assert ("4 of these tasks wait for pages from swap as well, 22 %" in finding.summary) == is_told
+    assert (finding.confirm[0] == "vmstat 1") == is_told
+
+
+@pytest.mark.parametrize("name", ["[ksoftirqd/17]", "[khugepaged]", "[migration/3]", "[rcu_sched]"])
+def test_what_is_counted_of_threads_that_ask_no_disk_is_an_artefact(report_of, name):
+    report = report_of(listing_of((name, {"io": 99.99}), ("dd", {"read": 18_000, "write": 30_000})))
+    assert only(report) is None
+    assert name.strip("[]") not in report.headline
+
+
+@pytest.mark.parametrize(
+    ("last", "is_told"),
+    [({"io": 32}, True), ({"io": 12}, False), ({"io": 32, "write": 100}, False)],
+    ids=["three wait", "two wait", "one writes"],
+)
+def test_several_programs_that_read_at_once_may_miss_their_own_pages(report_of, last, is_told):
+    tasks = (("openvpn", {"io": 99.8}), ("ntpd", {"io": 74}), ("irqbalance", last))
+    finding = only(report_of(listing_of(*((name, {"read": 500} | task) for name, task in tasks))))
+    assert ("3 programs read and wait at once" in finding.summary) == is_told
+    assert (finding.confirm[0] == "vmstat 1") == is_told
+
+
+def test_a_thread_that_names_a_device_is_told_beside_a_crowd(report_of):
+    crowd = [("minio server", {"write": 20, "io": 70})] * 6
+    finding = only(report_of(listing_of(*crowd, ("[xfsaild/sdl]", {"io": 99.99}))))
+    assert finding.summary.startswith("6 threads of minio server wait for I/O")
+    assert "nearly all the time wait [xfsaild/sdl]" in finding.summary
+
+
+@pytest.mark.parametrize(("write", "is_told"), [(0.0, True), (300.0, False)])
+def test_what_waits_and_moves_nothing_waits_for_no_volume(report_of, write, is_told):
+    headline = report_of(listing_of(("kvm", {"io": 27.9, "write": write}), ("init", {"write": 9.0}))).headline
+    assert ("for flushes (fsync, commits) or metadata" in headline) == is_told
+
+
+@pytest.mark.parametrize(
+    ("other", "said"), [(8830.85, "(pid 75537) read 0"), (90_000.0, "2 processes named")]
+)
+def test_a_process_that_does_nearly_all_of_its_name_is_told_with_its_number(report_of, other, said):
+    text = f"Average:      {HEADER}\nAverage:  999 49010 0.00 {other} 0.00 0 postgres: walwriter \n"
+    text += "Average:  999 75537 0.00 275627.86 0.00 0 postgres: user INSERT\n"
+    headline = report_of(text).headline
+    assert said in headline
+    assert ("processes read" in headline) == ("pid" in said)

@@ -9,7 +9,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.process_of_device import fills_cache
+from iodiag.analysis.host.process_of_device import asks_no_disk, fills_cache
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
@@ -77,12 +77,16 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     if facts[at].word("process") in told:
         return ""
     alike = int(np.nan_to_num(facts[at].number("alike"), nan=1))
+    number = _number_of_most(facts[at]) if alike > 1 else ""
+    alike = 1 if number else alike
     prefix = "alike_" * (alike > 1)
     values: Values = {way: float(np.nan_to_num(facts[at].number(f"{prefix}{way}_kb_per_s"))) for way in moved}
     values |= {"process": facts[at].word("process"), "waited": facts[at].number("io_delay_ticks") / 100}
     values |= {"samples": facts[at].number("samples"), "alike": alike}
     of = "{alike} threads of " if "tid" in facts[at].values else "{alike} processes named "
-    text = f"; {of * (alike > 1)}{{process}} read {{read:.0f}} kB/s and wrote {{write:.0f}} kB/s"
+    values["number"] = number
+    which = "{process} ({number})" if number else f"{of * (alike > 1)}{{process}}"
+    text = f"; {which} read {{read:.0f}} kB/s and wrote {{write:.0f}} kB/s"
     text += " on average over {samples:.0f} samples" if float(values["samples"]) > 1 else ""
     text += "" if alike > 1 else _of_its_samples(views, facts[at].word("pid"), values)
     values["length"] = next((n for fact in given if (n := fact.number("interval_s")) > 0), 0.0)
@@ -93,13 +97,35 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     if every is not None:
         values |= {f"all_{way}": every.number(f"{way}_kb_per_s") for way in ("read", "write")}
         values["count"] = every.number("processes")
-        text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
-        text += _others(facts, np.sum([*moved.values()], axis=0).tolist(), at, values)
-    late = max(facts, key=lambda fact: np.nan_to_num(fact.number("io_pct")))
-    if (share := late.number("io_pct")) >= _SOME_PCT:
+        if alike < every.number("processes"):
+            text += "; {count:.0f} processes read {all_read:.0f} kB/s and wrote {all_write:.0f} kB/s in all"
+            text += _others(facts, np.sum([*moved.values()], axis=0).tolist(), at, values)
+    asking = [fact for fact in facts if not asks_no_disk(fact.word("process"))]
+    late = max(asking, key=lambda fact: np.nan_to_num(fact.number("io_pct")), default=facts[at])
+    if (share := late.number("io_pct")) >= _SOME_PCT and late.word("process") not in told:
         values |= {"late": late.word("process"), "share": share}
         text += "; {late} waited for I/O {share:.0f} % of its time"
+        text += _FOR_NO_VOLUME if _moved(late) < IDLE_KB_PER_S else ""
     return say(text, values)
+
+
+def _moved(process: Fact) -> float:
+    return float(np.nansum([process.number(f"{way}_kb_per_s") for way in ("read", "write")]))
+
+
+def _number_of_most(process: Fact) -> str:
+    """The number of a process that does nearly all that those of its name do; empty where it does not."""
+    all_of_name = sum(process.number(f"alike_{way}_kb_per_s") for way in ("read", "write"))
+    name = "pid" if "pid" in process.values else "tid"
+    is_most = _moved(process) >= _NEARLY_ALL * all_of_name > 0
+    return f"{name} {process.word(name)}" if is_most else ""
+
+
+_NEARLY_ALL = 0.9
+"""Share of what processes of one name move by which one of them stands for all."""
+
+_FOR_NO_VOLUME = " while it moved next to nothing: for flushes (fsync, commits) or metadata, not for volume"
+"""What a task waits for that reads and writes hardly anything itself."""
 
 
 def _others(facts: Sequence[Fact], kb: Sequence[float], told: int, values: Values) -> str:

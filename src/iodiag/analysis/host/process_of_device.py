@@ -83,6 +83,16 @@ def is_flusher(process: str) -> bool:
     return bool(_FLUSHER.match(process))
 
 
+def asks_no_disk(process: str) -> bool:
+    """Whether it is a thread of the kernel that asks no disk: what is counted of it is an artefact."""
+    return bool(_OF_NO_DISK.match(process))
+
+
+_OF_NO_DISK = re.compile(
+    r"\[?(?:ksoftirqd|migration|rcu[a-z]*[_/]|rcuos?/|watchdog|cpuhp|khugepaged|kcompactd|irq/)"
+)
+
+
 def is_of_kernel(process: str) -> bool:
     """Whether it is a thread of the kernel, which works for others."""
     return bool(_OF_KERNEL.match(process)) or is_flusher(process)
@@ -171,8 +181,12 @@ def mostly_waits(view: View) -> str:
     """The process that waits for I/O for the most of its time, as the end of a clause; no flusher."""
     facts = view.facts_of("pidstat", "iotop")
     length = sample_s(facts)
-    named = (fact for fact in facts if fact.word("process") and not is_flusher(fact.word("process")))
-    shares = [(weighted.or_zero(waited_pct(fact, length)), fact) for fact in named]
+    named = [fact for fact in facts if fact.word("process") and not asks_no_disk(fact.word("process"))]
+    shares = [
+        (weighted.or_zero(waited_pct(fact, length)), fact)
+        for fact in named
+        if not is_flusher(fact.word("process"))
+    ]
     share, most = max(shares, key=lambda one: one[0], default=(0.0, None))
     if most is None or not share >= _MOSTLY_PCT:
         return ""

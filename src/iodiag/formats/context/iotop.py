@@ -59,7 +59,7 @@ _ROW = (
     + _AMOUNT.format("read")
     + r"\s+"
     + _AMOUNT.format("write")
-    + rf"(?:\s+\?unavailable\?|\s+{_SHARE}\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
+    + rf"(?:\s+\?unavailable\?|\s+(?P<swapin>{_SHARE})\s%(?:\s+(?P<io>{_SHARE})\s%)?)?"
     + rf"(?:\s+(?P<command>(?!{_SHARE}\s%)\S.*))?\s*"
 )
 _LONE = (
@@ -281,8 +281,14 @@ def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
     if listing.ends and key not in listing.samples[-1]:
         moved = {"read_kb_per_s": read, "write_kb_per_s": written}
         listing.rows.append(Row(line.number, len(listing.ends) - 1, row["number"], name, moved))
-    share = math.nan if (row["io"] or "?").startswith("?") else float(row["io"])
+    share, swapin = (math.nan if (row[name] or "?").startswith("?") else float(row[name]) for name in _SHARES)
     listing.samples[-1][key] = read, written, share
+    if row["io"] and swapin > 0:
+        process.extra["swapin_pct"] = process.extra.get("swapin_pct", 0.0) + swapin
+
+
+_SHARES = "io", "swapin"
+"""Of its time: how long it waited for block I/O, and for pages that came back from swap."""
 
 
 def _kb(row: re.Match[str], direction: str) -> float:
@@ -336,6 +342,8 @@ def _measured(listing: _Listing, cut: Collection[int]) -> int:
             )
             if share > 0:
                 process.extra["io_pct"] = share
+            if "swapin_pct" in process.extra:
+                process.extra["swapin_pct"] /= process.known
         elif moved:
             process.read_kb, process.write_kb, _ = moved[-1]
     return len(samples)
@@ -348,5 +356,5 @@ FORMAT = ContextFormat(
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$|^{_LONE}"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
-    not_read="users, SWAPIN and levels of priority",
+    not_read="users and levels of priority",
 )

@@ -5,9 +5,10 @@ sample and more, while it moves less than a disk streams. It is nine tenths of w
 second as a rule, and of a thread of the kernel, such as one that commits: callers wait with it, and it is
 told first. Threads of one name are told together where two and more of them wait at a time, and what those of
 each class of I/O priority move where they differ in it. Threads that write the page cache back are left out:
-nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its
-time: memory is short. Where the samples of disks are shown, too, these say whether that is slow, and it is
-told for information.
+nobody waits for them. The one that frees memory (kswapd) is told if it waits for half of its time: memory is
+short; and so are tasks that wait for pages from swap as well (SWAPIN) are told with them. Threads that wait
+for no block I/O at all (ksoftirqd) are left out. Where the samples of disks are shown, too, these say whether
+that is slow, and it is told for information.
 
 Why it matters: such a process gets on as fast as its I/O is answered, whatever the host does otherwise.
 
@@ -24,12 +25,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from iodiag.analysis.host.process_of_device import (
     RECLAIMS,
     SHOW_MEMORY,
+    asks_no_disk,
     is_flusher,
     is_of_kernel,
     longest_wait,
@@ -49,7 +52,7 @@ from iodiag.model.units import KB_PER_GB
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding: the process that waits for the largest share of its time."""
-    facts = view.facts_of("pidstat", "iotop")
+    facts = [fact for fact in view.facts_of("pidstat", "iotop") if not asks_no_disk(fact.word("process"))]
     waiting = [fact for fact in facts if fact.number("io_delay_ticks") > 0 or fact.number("io_pct") > 0]
     if not waiting:
         reason = "no time that a process waited is given: pidstat -d 1 with kernel.task_delayacct = 1"
@@ -135,14 +138,16 @@ def _finding(
     waits = [longest_wait(fact, length) for fact in ended]
     kernel = reclaimer(view)
     reclaims = [cite_fact(kernel, RECLAIMS)] if kernel is not None else []
+    reclaims += [*_swapped_in(view, limits), *_read_again(view)]
     shares = [_share(fact, length) for fact in longest[:1]]
     if others := longest[1:]:
         values: Values = {"more": len(others), "waits": "waits" if len(others) == 1 else "wait at least"}
         values["least"] = min(100.0, *(waited_pct(fact, length) for fact in others))
         shares[0] += say("; {more} more of that name {waits} {least:.0f} %", values)
-    if also and longest[0].kind == "iotop":
+    if also and longest[0].kind != "pidstat":
         names = {f"name{at}": name for at, name in enumerate(also[:MOST_TOLD])}
-        shares[0] += say("; about as long wait " + ", ".join(f"{{{name}}}" for name in names), names)
+        begins = "; about as long wait " if longest[0].kind == "iotop" else "; nearly all the time wait "
+        shares[0] += say(begins + ", ".join(f"{{{name}}}" for name in names), names)
     told = "; ".join([*shares, *(item.text for item in (*waits, *reclaims))])
     lead = (*longest, *ended)[0]
     severity: Severity = "warning" if _moved(lead)[1] < limits.much else "notice"
@@ -151,6 +156,7 @@ def _finding(
     return RULE.finding(
         severity=severity,
         confidence="high" if lead.number("samples") >= limits.samples else "medium",
+        title=_OF_THREADS if lead.kind == "iotop-program" else RULE.title,
         summary=f"{told if longest else told[0].upper() + told[1:]}.",
         evidence=(
             *map(cite_fact, longest[:MOST_TOLD]),
@@ -165,9 +171,44 @@ def _finding(
             else "ticks of another length than 10 ms: getconf CLK_TCK",
         ),
         cannot_know=("for which device it waits, and whether that is slow",),
-        remedy=(*_OF_CLASSES * bool(_classes(lead)), *RULE.remedy, *_OF_MEMORY * bool(reclaims)),
-        confirm=(*RULE.confirm, *SHOW_MEMORY * bool(reclaims)),
+        remedy=(*_OF_CLASSES * bool(_classes(lead)), *_OF_MEMORY * bool(reclaims), *RULE.remedy),
+        confirm=(*SHOW_MEMORY * bool(reclaims), *RULE.confirm),
     )
+
+
+_OF_THREADS = "Several threads of one program wait for I/O at a time"
+
+
+def _swapped_in(view: View, limits: Limits) -> Iterator[Evidence]:
+    """That tasks wait for pages which come back from swap as well: memory is short, or was."""
+    late = [fact for fact in view.facts_of("iotop") if fact.number("swapin_pct") >= limits.swapin]
+    if late:
+        most = max(late, key=lambda fact: fact.number("swapin_pct"))
+        told = replace(most, values={**most.values, "late": len(late)})
+        several = "{late} of these tasks wait" if len(late) > 1 else "{process} waits"
+        yield cite_fact(
+            told, several + " for pages from swap as well, {swapin_pct:.0f} % of the time at most"
+        )
+
+
+def _read_again(view: View) -> Iterator[Evidence]:
+    """That several programs read and wait at once, and none of them writes: they may miss their own pages."""
+    late = [fact for fact in view.facts_of("iotop") if fact.number("io_pct") >= _AT_ONCE_PCT]
+    late = [fact for fact in late if not is_of_kernel(fact.word("process"))]
+    late = [fact for fact in late if (rates := _rates(fact))["reads"] > 0 and not rates["writes"]]
+    names = [*dict.fromkeys(fact.word("process") for fact in late)]
+    if len(names) >= _SEVERAL_READ:
+        values: Values = {f"name{at}": name for at, name in enumerate(names[:MOST_TOLD])}
+        told = ", ".join(f"{{{name}}}" for name in values)
+        text = (
+            f"{{count}} programs read and wait at once ({told}): they may read pages of their own again, for "
+        )
+        yield cite_fact(replace(late[0], values=values | {"count": len(names)}), text + _SHORT)
+
+
+_SHORT = "which memory is short"
+_AT_ONCE_PCT, _SEVERAL_READ = 20.0, 3
+"""Share of its time in which a program waits beside others, and programs that read at once by no chance."""
 
 
 def _of_reclaim(kernel: Fact, limits: Limits) -> Finding:
@@ -261,6 +302,7 @@ RULE = Rule(
         "most": Threshold(90, "%", "of a moment, or of a thread of the kernel", "judgement: nothing else"),
         "threads": Threshold(2, "threads", "of one program that wait at a time", "judgement: no one stream"),
         "stream": Threshold(102400, "kB/s", "that a disk streams: it allows no more", "a disk of 7200 rpm"),
+        "swapin": Threshold(10, "%", "of its time, for pages from swap", "judgement: a tenth of its work"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
     },
     confirm=("iostat -xyt 1 30", "pidstat -d 1 10", "ps -eo state,pid,wchan:32,cmd | grep ^D"),
