@@ -731,8 +731,8 @@ def plain(rates, iowait=83.0, size=16.0):
     ("rates", "said"),
     [
         ((3012, 2996, 3001), "give or take 0.2 %: a rate limit may hold it (3,000 IOPS is the limit of"),
-        ((3012, 2996), "sda completes 3,004 requests/s of 16.0 kB."),
-        ((2996, 2012, 3001), "sda completes 2,670 requests/s of 16.0 kB."),
+        ((3012, 2996), "sda completes 3,004 requests/s of 16.0 kB (46.94 MB/s read)."),
+        ((2996, 2012, 3001), "sda completes 2,670 requests/s of 16.0 kB (41.71 MB/s read)."),
         ((142, 141, 142), "sda completes 141.7 requests/s of 16.0 kB."),
     ],
     ids=["a limit's number", "two samples", "not flat", "no more than seeks"],
@@ -839,13 +839,16 @@ def test_one_sample_of_known_length_that_waits_longer_than_it_works_is_a_cost(
     ("row", "told"),
     [
         ("nvme0n1 7100.00 612352.00 2822144.00 612352 2822144", "of 483.7 kB (3,354 MB/s)."),
-        ("nvme0n1 7100.00 28400.00 0.00 28400 0", "of 4.0 kB."),
+        ("nvme0n1 7100.00 28400.00 10.00 28400 10", "of 4.0 kB (27.73 MB/s read)."),
+        ("nvme0n1 7100.00 10.00 28400.00 10 28400", "of 4.0 kB (27.73 MB/s written)."),
+        ("nvme0n1 710.00 2840.00 0.00 2840 0", "of 4.0 kB."),
     ],
-    ids=["large requests", "small ones"],
+    ids=["large requests", "small reads", "small writes", "few small ones"],
 )
-def test_what_large_requests_move_while_tasks_wait_is_told(report_of, row, told):
+def test_what_is_moved_while_tasks_wait_is_told_with_its_direction(report_of, row, told):
     report = report_of(HALF_WAITED + WITH_TOTALS + row + "\n", rules=[RULE])
-    assert f"meanwhile nvme0n1 completes 7,100 requests/s {told}" in only(report).summary
+    assert "meanwhile nvme0n1 completes 7" in only(report).summary
+    assert f"0 requests/s {told}" in only(report).summary
 
 
 @pytest.mark.parametrize(

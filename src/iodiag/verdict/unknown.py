@@ -559,11 +559,12 @@ def why_unknown(views: Sequence[View]) -> str:
         asked = first_said(views, many_ask, "; meanwhile ")
         return said + (asked if slowest.latency_ms > 0 else first_said(views, _host_clause))
     if any(view.devices for view in views):
-        gone = [name for view in views for name in _devices_without_samples(view)]
-        if not gone:
+        lost = [name for view in views for name in _devices_without_samples(view)]
+        if not lost:
             return "no device had any I/O while it was taken"
-        names = ", ".join(gone[:3]) + more(len(gone) - 3)
-        return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
+        names = ", ".join(lost[:3]) + more(len(lost) - 3)
+        gone = f"and {names}, which had some since boot, did not stay in it"
+        return f"the devices in it had no I/O, {gone}{first_said(views, _host_clause)}"
     if all(view.tables.keys() <= {"nfs_mounts"} for view in views) and (said := of_mount_samples(views)):
         return f"its only numbers are of NFS ({said})"
     text, values = _moved(views)

@@ -320,12 +320,12 @@ def _of_places(view: View, frame: Table) -> Finding | None:
     return _noted(
         "Swap fills with pages that are still in memory",
         say(
-            f"{text[0].upper()}{text[1:]}: places are taken without I/O, and with none left no page can go.",
+            f"{text[0].upper()}{text[1:]}: places are taken without I/O, and given up again at need.",
             values,
         ),
         cite(swap, text, values, worst="used_kb"),
         swap,
-        ("See whose pages they are (smem -s swap, tmpfs, shared memory), and add swap where none is left.",),
+        ("See whose pages they are (smem -s swap, tmpfs, shared memory): this costs nothing by itself.",),
     )
 
 

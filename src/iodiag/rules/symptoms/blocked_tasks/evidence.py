@@ -142,8 +142,9 @@ def untimed_rates(view: View, rows: Table) -> Iterator[Evidence]:
     text += " of {size:.1f} kB" if float(values["size"]) > 0 else ""
     low, high = float(kb.min()), float(kb.max())
     is_even = len(kb) >= LEAST_EVEN and high <= (1 + EVEN) * low and high < LITTLE_KB
-    if float(values["size"]) >= WHOLE_KB and not is_even:
-        text, values["kb"] = text + " ({kb:kb})", float(np.sum(kb * lengths) / lengths.sum())
+    values["kb"], way = _moved(own)
+    if (float(values["size"]) >= WHOLE_KB or float(values["kb"]) >= LITTLE_KB) and not is_even:
+        text += f" ({{kb:kb}}{way})"
     if len(own) >= LEAST_FLAT and float(values["spread"]) <= METER and rates.mean() >= FASTER_THAN_SEEKS:
         text += ", give or take {spread:.1f} %: a rate limit may hold it"
         for near in likeness(of_rate(own, "ios_per_s", float(rates.mean()), rates)):
@@ -157,6 +158,19 @@ def untimed_rates(view: View, rows: Table) -> Iterator[Evidence]:
         )
         text, values["each"] = text + "a lock or a disk that is not shown", each
     yield cite(own, text, values)
+
+
+def _moved(rows: Table) -> tuple[float, str]:
+    """What a device moved, in kB/s: in the direction of nearly all bytes, with its word, else both ways."""
+    read, written = (weighted.or_zero(weighted.mean(rows, f"{way}_kb_per_s")) for way in ("read", "write"))
+    for kb, way in ((read, " read"), (written, " written")):
+        if kb >= NEARLY_ALL_KB * (read + written) > 0:
+            return kb, way
+    return read + written, ""
+
+
+NEARLY_ALL_KB = 0.9
+"""Share of the bytes that names a direction."""
 
 
 def _least_each_ms(view: View) -> float:
