@@ -346,3 +346,11 @@ def test_pcp_iostat_prints_the_size_of_requests_in_kilobytes() -> None:
     assert read.disk["interval_s"].tolist() == [10] * 4
     assert str(read.disk["time"].iloc[-1]) == "2026-11-20 12:00:11"
     assert not read.unread
+
+
+def test_names_that_lost_their_ends_in_a_narrow_page_are_known():
+    header = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq avgqu await svctm %util\n"
+    text = header + "sda 3.81 0.03 6.51 0.09 1569.01 14.28 239.79 0.07 10.21 3.88 2.56\n"
+    disk = reading(text).tables["disk"]
+    assert disk["request_size_kb"].tolist() == pytest.approx([239.79 / 2])
+    assert disk["queue_depth"].tolist() == [0.07]

@@ -497,3 +497,16 @@ def test_clocks_of_twelve_hours_that_lost_their_halves(begin_s: int, hours: tupl
     assert (table["time"].dt.hour.iloc[0], table["time"].dt.hour.iloc[-1]) == hours
     assert "neither AM nor PM" in read.remarks
     assert table["interval_s"].tolist() == [600.0] * 59
+
+
+@pytest.mark.parametrize(("header", "is_average"), [("02:43:55", True), ("02:43:54", False)])
+@pytest.mark.parametrize(
+    "banner", ["", "Linux 5.4.0 (h) \t10/04/23 \t_x86_64_\t(4 CPU)\n\n"], ids=["cut", "banner"]
+)
+def test_mpstat_without_an_interval_has_the_clock_of_its_row_in_its_header(header, is_average, banner):
+    text = f"{banner}{header}     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n"
+    text += (
+        "02:43:55     all    6.38    0.00    0.14    0.11    0.00    0.05    0.00    0.00    0.00   93.31\n"
+    )
+    cpu = iodiag.read(io.BytesIO(text.encode())).tables["cpu"]
+    assert cpu["since_boot"].tolist() == [is_average]

@@ -27,7 +27,9 @@ _FIXED = {
     "rqm/s": ("merges_per_s", 1.0),
     "avgrq-sz": ("request_size_kb", KB_PER_SECTOR),
     "areq-sz": ("request_size_kb", 1.0),
+    "avgrq": ("request_size_kb", KB_PER_SECTOR),  # as a page that lacks room shortens it
     "avgqu-sz": ("queue_depth", 1.0),
+    "avgqu": ("queue_depth", 1.0),
     "aqu-sz": ("queue_depth", 1.0),
     "await": ("await_ms", 1.0),
     "svctm": ("svctm_ms", 1.0),

@@ -83,9 +83,7 @@ def begins_at_boot(
         # with an interval, the first report is its first interval; without, its clock is the header's
         first = found.blocks[parts[0].rows.block[parts[0].where.start]]
         seconds = parts[0].rows.seconds[parts[0].where.start]
-        is_announced = (
-            origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
-        )
+        is_announced = first.clock is not None and first.clock.seconds == seconds
         return is_announced and _report_times.may_be_since_boot(groups, stated_interval(origin, parts))
     stated = stated_interval(origin, parts)
     if stated and _report_times.is_alone(groups) and _is_of_now(parts[0]):
