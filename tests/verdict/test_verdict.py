@@ -2763,3 +2763,22 @@ def test_averages_of_processes_alone_are_of_a_run_and_say_who_moved_most():
     assert "it has only averages over a run, and no disk statistics; archiver read 0 kB/s" in headline
     assert "wrote 74,142 kB/s" in headline
     assert "since boot" not in headline
+
+
+@pytest.mark.parametrize(("day", "is_of_that_time"), [("04/21/2018", True), ("04/05/2018", False)])
+def test_what_cpus_did_on_another_day_shows_nothing_of_the_disks(day, is_of_that_time):
+    banner = "Linux 4.4.0 (client1) \t{}\t_x86_64_\t(4 CPU)\n\n"
+    cpus = "02:35:{}  PM     CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    tasks = "02:35:{}  PM   runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n"
+    disks = "02:35:11 PM DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util\n"
+    text = banner.format(day) + cpus.format(11)
+    text += "".join(f"02:35:{n} PM     all   0.00  0.00  0.25  0.00  0.00 99.75\n" for n in (13, 15))
+    text += "\n" + tasks.format(11)
+    text += "".join(
+        f"02:35:{n} PM         0       246      0.01      0.02      0.00         0\n" for n in (13, 15)
+    )
+    text += "\n" + banner.format("04/21/2018") + disks
+    text += "02:35:13 PM  dev253-0   1.50   0.00   428.00   285.33   0.26   174.67   174.67   26.20\n"
+    text += "02:35:15 PM  dev253-0   7.00   0.00    56.00     8.00   0.00     0.00     0.00    0.00\n"
+    headline = report_of(text).headline
+    assert ("nobody waits for I/O" in headline) == is_of_that_time

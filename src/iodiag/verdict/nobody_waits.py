@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
-from iodiag.analysis.host.who_waits import FEW_BLOCKED_TASKS, LITTLE_PCT, MOMENTARY_TASKS
+from iodiag.analysis.host.who_waits import FEW_BLOCKED_TASKS, LITTLE_PCT, MOMENTARY_TASKS, is_of_another_day
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.view.view import View
@@ -28,7 +28,7 @@ def mean_blocked_tasks(view: View) -> float:
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in any sample, or hardly any in several; else empty."""
     queue, cpu, tasks = view.samples("queue"), view.cpu_samples, mean_blocked_tasks(view)
-    if cpu is None:
+    if cpu is None or is_of_another_day(view, cpu):
         return ""
     if queue is None:
         return _nobody_by_iowait(view)

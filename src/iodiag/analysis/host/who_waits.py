@@ -131,6 +131,21 @@ def episode(view: View) -> Table | None:
     return rows if len(rows) else None
 
 
+def is_of_another_day(view: View, rows: Table) -> bool:
+    """Whether some samples are far from all those of the disks: what they show is not of that time."""
+    disk = view.samples("disk")
+    if disk is None:
+        return False
+    seen, shown = (table["time"].stamps[~table["time"].is_unknown()] for table in (rows, disk))
+    if not (len(seen) and len(shown)):
+        return False
+    return bool(seen.max() + _FARTHEST_ZONE < shown.min() or shown.max() + _FARTHEST_ZONE < seen.min())
+
+
+_FARTHEST_ZONE = np.timedelta64(14, "h")
+"""How far clocks of one time may be apart, by zones that are not stated."""
+
+
 def load_average(view: View) -> Fact | None:
     """The highest load average of uptime, w or top, where no table counts tasks."""
     facts = view.facts_of("uptime") if view.samples("queue") is None else []
