@@ -80,3 +80,10 @@ def test_samples_too_few_to_judge_in_which_nothing_merges_are_no_proof(report_of
     told = outcome(report_of(iostat([writes(0.9)] * 4 + [writes(later)] * 4), rules=[RULE]))
     assert told.status == status
     assert ("0.0 % in another" in told.reason) is (status == "undetermined")
+
+
+def test_a_sample_of_too_few_requests_is_none_of_those_that_lose_nothing(report_of):
+    samples = [writes(0.45, arriving=11.0, kb=90.0), writes(0.02, kb=8000.0), *[writes(0.1)] * 3]
+    found = outcome(report_of(iostat(samples), rules=[RULE]))
+    assert found.status == "clear"
+    assert "up to 10.0 % in a sample of 50/s and more: no sample loses that" in found.reason

@@ -117,10 +117,10 @@ def _merging_of(series: DeviceSeries, limits: Limits) -> Outcome:
         "requests": most.requests,
         "direction": most.direction,
     }
-    each = _shares_pct(series.samples, most.direction)
-    values |= {"highest": max([*each, 100 * most.share]), "lowest": min([*each, 100 * most.share])}
+    each = _shares_pct(series.samples, most.direction) or [100 * most.share]
+    values |= {"highest": max(each), "lowest": min(each), "least": LEAST_ARRIVING}
     reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s"
-    reason += ", up to {highest:.1f} % in a sample" * (len(series.samples) > 1)
+    reason += ", up to {highest:.1f} % in a sample of {least:.0f}/s and more" * (len(each) > 1)
     if _parts(series, most.direction) is not None:
         return RULE.clear(say(reason + ": no lasting loss at the same work", values), series.name)
     if float(values["highest"]) - float(values["lowest"]) < limits.least_drop:
