@@ -115,7 +115,7 @@ def test_it_says_what_markdown_says(raid5):
         "What would refute it",
         "only one load level; a capture of a quieter hour would settle it",
         "401: 07:51:01 dev253-82 36",
-        "Without any I/O in the captures: sda.",
+        "Rates of zero in all samples: sda.",
         "What to do first",
     ):
         assert sentence in text

@@ -452,3 +452,29 @@ def test_findings_of_hosts_that_are_called_the_same_are_one_line_with_their_coun
     ]
     report = replace(raid5_report(), findings=(base, *mounts))
     assert "Mounts wait (3 findings" in report.to_markdown()
+
+
+def test_what_is_not_sure_is_listed_as_possible():
+    report = raid5_report()
+    sure = report.findings
+    guesses = tuple(replace(one, confidence="low") for one in sure[1:])
+    text = replace(report, findings=(sure[0], *guesses)).to_markdown()
+    assert "- Warning, possibly: One disk of the array" in text
+    assert "- Warning: One disk of the array" in report.to_markdown()
+
+
+def test_no_clear_rule_is_not_counted():
+    report = raid5_report()
+    healthy = replace(report, findings=(), verdict=Verdict("healthy"))
+    lacking = tuple(one for one in report.outcomes if one.status == "undetermined")
+    assert "rules clear" in healthy.to_markdown()
+    text = replace(healthy, outcomes=lacking).to_markdown()
+    assert re.search(r"0 findings; \d+ rules? not judged", text)
+
+
+def test_what_is_inferred_below_a_device_is_marked():
+    report = raid5_report()
+    device = replace(report.devices[0], members=("sdz",), provenance={"members": "inferred: equal bytes"})
+    assert "`sdz` (inferred)" in replace(report, devices=(device,)).to_markdown(full=True)
+    stated = replace(device, provenance={"members": "lsblk"})
+    assert "(inferred)" not in replace(report, devices=(stated,)).to_markdown(full=True)

@@ -343,7 +343,7 @@ FAR_SLOWER = 1.5
 def devices(report: Report) -> TextTable:
     """What each device did: median, p95 and max of the sample means of its main columns.
 
-    Devices of findings come first. Devices without any work are counted, not listed.
+    Devices of findings come first. Devices whose rates are zero throughout are named below it.
     """
     named = {device for finding in report.findings for device in finding.devices}
     busy = [device for device in report.devices if not _is_idle(device)]
@@ -359,7 +359,7 @@ def devices(report: Report) -> TextTable:
     idle = [device.name for device in report.devices if _is_idle(device)]
     if idle:
         some = wording.plain(wording.names(idle, NAMES_IN_CELL))
-        left_out.append(f"Without any I/O in the captures: {some}.")
+        left_out.append(f"Rates of zero in all samples: {some}.")
     first = len(head) - 1
     table = TextTable(
         head=(*head, *map(wording.column_label, columns)),
@@ -444,7 +444,10 @@ def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) 
     kind = " ".join(word for word in (device.kind, device.level) if word)
     cells = [_triple(device.summary.get(column)) for column in columns]
     samples = (Span(wording.count(device.samples)),)
-    return (label, *host, wording.prose(kind), wording.names(device.members, 8), samples, *cells)
+    below = wording.names(device.members, 8)
+    if device.provenance.get("members", "").startswith("inferred"):
+        below = (*below, Span(" (inferred)"))
+    return (label, *host, wording.prose(kind), below, samples, *cells)
 
 
 def _triple(stats: Mapping[str, float] | None) -> Spans:

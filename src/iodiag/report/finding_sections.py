@@ -180,7 +180,7 @@ def _line(alike: list[Finding], has_hosts: bool) -> Item:
         devices += (*((Span(" of "),) if devices else ()), *wording.names(hosts, DEVICES_IN_LINE))
     return Item(
         (
-            Span(f"{finding.severity.capitalize()}: "),
+            Span(f"{finding.severity.capitalize()}{', possibly' * (finding.confidence == 'low')}: "),
             *wording.prose(finding.title),
             *((Span(" ("), *devices, Span(")")) if devices else ()),
         )

@@ -288,6 +288,8 @@ def tally(report: Report) -> str:
         return counted
     clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
     asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
+    if not clear:
+        return f"{counted}; {wording.plural(len(asked), 'rule')} not judged"
     return f"{counted}; {wording.plural(clear, 'rule')} clear, {len(asked)} not judged"
 
 
