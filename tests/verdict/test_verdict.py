@@ -2782,3 +2782,48 @@ def test_what_cpus_did_on_another_day_shows_nothing_of_the_disks(day, is_of_that
     text += "02:35:15 PM  dev253-0   7.00   0.00    56.00     8.00   0.00     0.00     0.00    0.00\n"
     headline = report_of(text).headline
     assert ("nobody waits for I/O" in headline) == is_of_that_time
+
+
+@pytest.mark.parametrize(
+    ("rate", "wait", "state"),
+    [(7, 6.3, "healthy"), (20, 6.3, "unknown")],
+    ids=["hardly ever one in flight", "now and then one in flight"],
+)
+def test_a_few_requests_on_an_idle_device_take_no_all_clear_away(rate, wait, state):
+    row = load(rate, wait, size=51, util=rate * wait / 10)
+    beside = load(rate * 51 / 128, 0.5, size=128)
+    report = report_of(iostat([{"sda": row, "sdb": beside}] * 3, cpu=IDLE_CPU), skip_rules=["slow-member"])
+    assert report.verdict.state == state
+    # which are larger than those that took longer
+    assert ("0.5 ms for requests of 128.0 kB" in report.headline) is (state == "unknown")
+
+
+def test_whom_tasks_wait_for_is_of_a_report_that_counts_who_waits():
+    even = load(72, 15, size=300, reads=0, depth=1.1, util=49)
+    late = load(101, 30, size=174, reads=0, depth=3.1, util=60)
+    waits = {"%iowait": 22.0, "%idle": 70.0, "%user": 8.0}
+    text = iostat([{"sda": even, "sdb": even}, {"sda": late, "sdb": even}], cpu=waits)
+    begin, _, last = text.rpartition("avg-cpu:")
+    without = begin + last[last.index("Device") :]
+    whole, cut = report_of(text), report_of(without)
+    assert "sda is what tasks may wait for" in whole.headline
+    assert "is what tasks may wait for" not in cut.headline
+    assert "iowait is 22 %" in cut.headline
+
+
+def test_alike_is_what_took_as_long_in_the_same_report():
+    waits = {"%iowait": 22.0, "%idle": 70.0, "%user": 8.0}
+    late, even = (load(90, ms, size=200, reads=0, depth=0.09 * ms, util=60) for ms in (40, 14))
+    together = report_of(iostat([{"sda": late, "sdb": late}, {"sda": even, "sdb": even}], cpu=waits))
+    by_turns = report_of(iostat([{"sda": late, "sdb": even}, {"sda": even, "sdb": late}], cpu=waits))
+    assert "(sdb alike)" in together.headline
+    assert "alike)" not in by_turns.headline
+
+
+def test_a_layer_whose_disk_moves_as_much_is_told_as_one_stream():
+    rows = {"dm-0": {"tps": 86653, "kB": 400992}, "nvme1n1": {"tps": 85854, "kB": 397796}}
+    text = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n" + "".join(
+        f"{name} {row['tps']}.00 0.00 {row['kB']}.00 0 {row['kB']}\n" for name, row in rows.items()
+    )
+    report = report_of(f"$ iostat -d -y 1 1\n\n{text}")
+    assert "nvme1n1 moves as much within 1 %: it is probably the disk below it" in report.headline

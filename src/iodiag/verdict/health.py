@@ -32,8 +32,8 @@ from iodiag.verdict.state_health import (
     WAITING_DEPTH,
     ShownHealth,
     health_in,
-    holds_little,
     is_hardly_used,
+    is_harmless,
     is_quick,
     lasting_states,
     reads_are_late,
@@ -219,7 +219,7 @@ def _is_late_alone(view: View, series: DeviceSeries) -> bool:
         return False
     for state in lasting_states(series):
         size = weighted.or_zero(state.size_kb)
-        is_alone = state.at_once < QUEUE_DEPTH and not (is_hardly_used(state) or holds_little(state))
+        is_alone = state.at_once < QUEUE_DEPTH and not (is_hardly_used(state) or is_harmless(state))
         if not is_alone or not state.latency_ms > SERVICE["network"].usual(size):
             continue
         if (quick := quicker_neighbour(view, series, state)) is not None:

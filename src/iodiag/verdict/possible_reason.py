@@ -384,5 +384,5 @@ def neighbour_clause(view: View, series: DeviceSeries, state: State) -> str:
     """That a device beside it takes a fraction of the time for like requests; empty where none does."""
     if (found := quicker_neighbour(view, series, state)) is None:
         return ""
-    values: Values = {"name": found[0], "ms": found[1], "rate": found[2]}
-    return say("{name} beside it takes {ms} ms for such requests, at {rate}/s", values)
+    values: Values = {"name": found[0], "ms": found[1], "rate": found[2], "size": found[3]}
+    return say("{name} beside it takes {ms} ms for requests of {size:.1f} kB, at {rate}/s", values)

@@ -202,13 +202,13 @@ def _holds_back(state: State) -> bool:
 def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -> bool:
     """Whether a device of unknown class has a queue that only a spindle excuses, in too few samples for one.
 
-    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each;
-    and where next to nothing is in flight on the mean, which holds nobody up.
+    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each,
+    and for what is so little that hardly a request is in flight.
     """
-    if holds_little(state):
-        return False
     is_brief = 0 < state.util < BRIEF_UTIL and state.latency_ms <= usual * state.at_once
     if is_brief and state.rate * state.size_kb >= state.util * streams_kb(series):
+        return False
+    if is_harmless(state):
         return False
     is_excused = class_of(series) == "unknown" and state.latency_ms > CALM * SERVICE["network"].usual_ms
     return is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS
@@ -301,11 +301,12 @@ def is_quick(state: State) -> bool:
     return state.latency_ms <= fastest.usual(state.size_kb)
 
 
-def holds_little(state: State) -> bool:
-    """Whether next to nothing is in flight on the mean, on a device that is hardly ever busy."""
-    return state.util < LITTLE_UTIL and state.depth < BRIEF_UTIL
-
-
 def is_hardly_used(state: State) -> bool:
     """Whether so few requests came that their mean latency says little: nothing queued for them."""
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE_DEPTH)
+
+
+def is_harmless(state: State) -> bool:
+    """Whether hardly ever a request is in flight, and for no longer than a spinning disk takes."""
+    slowest = SERVICE["spinning"].usual(weighted.or_zero(state.size_kb))
+    return bool(state.util < LITTLE_UTIL and state.depth < HELD_READS and state.latency_ms <= slowest)

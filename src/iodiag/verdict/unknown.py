@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.equal_rates import disk_by_bytes, without_parts
 from iodiag.analysis.array.layer_latency import lacks_disks, may_be_stacked
 from iodiag.analysis.array.side_by_side import leaves_out_idle, paired
 from iodiag.analysis.host.between_averages import over_hours
@@ -519,7 +519,10 @@ def _where_requests_are(view: View) -> str:
         return text + " be it"
     text = "no device is seen to be slow"
     if not waiting.is_elsewhere:
-        return text + ": a limit above them, NFS or a lock may be it"
+        text += (
+            "; all of them hold {in_flight:.2f} requests in flight: those, a limit above them, NFS or a lock"
+        )
+        return say(text + " may be it", values)
     text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
     text += "the most: a limit above them, NFS, a lock"
     return say(text + (_HIDDEN if leaves_out_idle(view.devices) else " may be it"), values)
@@ -588,6 +591,10 @@ def _lack_of_device(series: DeviceSeries, views: Sequence[View]) -> str:
     lack += _collapse_clause(series)
     if series.is_stacked and any(map(lacks_disks, views)):
         lack += "; disks below it are not in the capture"
+    pairs = (disk_by_bytes(view, series) for view in views if view.series(series.name) is series)
+    is_bare = may_be_stacked(series) and not (series.device and series.device.members)
+    if is_bare and (pair := next(filter(None, pairs), None)):
+        lack += f"; {pair[0].name} moves as much within 1 %: it is probably the disk below it, one stream"
     if rests_on_doubtful_report(series):
         lack += "; only the first report has any of it, which may be the average since boot"
     return lack

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import are_alike, disks_of
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike, disks_of
 from iodiag.analysis.array.topmost_devices import are_related, lowest, relatives
 from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares, tasks_beyond_cpus, who_uses_a_cpu
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
@@ -31,7 +31,7 @@ from iodiag.analysis.states.service_times import (
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, counts_no_bytes, state_of, states
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
 from iodiag.model.report import Verdict
@@ -540,7 +540,8 @@ def _on_host(finding: Finding, suspects: Suspects) -> Suspects:
 def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False) -> str:
     """What a device that holds requests back did while they waited most; who waits may be told already."""
     state = _typical_state(series)
-    alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
+    others = (one for one in disks_of(view) if one is not series and are_alike(series, one))
+    alike = [one.name for one in others if not _is_apart_meanwhile(state, one)]
     also = f" ({', '.join(alike[:3])}{more(len(alike) - 3)} alike)" if alike else ""
     said = "" if is_told else somebody_waits(view)
     waits = f"{said}, and " if said else ""
@@ -548,6 +549,12 @@ def _suspect_sentence(view: View, series: DeviceSeries, *, is_told: bool = False
     if state.samples > busiest(series).samples:
         did += say(", up to {most:ms} in a sample", {"most": float(state.rows.floats("latency_ms").max())})
     return f"{waits}{series.name}{also} {_how_it_holds_back(series, state)} ({did})"
+
+
+def _is_apart_meanwhile(state: State, other: DeviceSeries) -> bool:
+    """Whether a device that is alike on average took another time in the reports of this state."""
+    latency = weighted.mean(other.samples[same_reports(other.samples, state.rows)], "latency_ms")
+    return max(latency, state.latency_ms) > ALIKE * min(latency, state.latency_ms)
 
 
 def _typical_state(series: DeviceSeries) -> State:

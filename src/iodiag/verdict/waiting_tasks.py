@@ -39,9 +39,15 @@ something else."""
 
 
 def queued(view: View) -> Iterator[DeviceSeries]:
-    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual."""
+    """Devices that a task which waits may wait for: never idle, or with a queue and slower than usual.
+
+    Where some reports lack the rows of the CPUs, of those reports nothing tells that a task waits.
+    """
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
+        if view.cpu_samples is not None:
+            is_beside = same_reports(series.samples, view.cpu_samples)
+            lasting = [one for one in lasting if is_beside[one.places].any() or not is_beside.any()]
         if any(_is_queued(series, state) for state in lasting):
             yield series
 

@@ -19,8 +19,10 @@ TWIN_GAP = 0.25
 """How far apart the bytes of two disks are, of either direction, that take like parts of one load."""
 
 
-def quicker_neighbour(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
-    """A device beside it that takes a fraction of the time for like requests: name, latency and rate.
+def quicker_neighbour(
+    view: View, series: DeviceSeries, state: State
+) -> tuple[str, float, float, float] | None:
+    """A device beside it that takes a fraction of the time for like requests: name, latency, rate and size.
 
     Like ones are as many of either direction; beside it is what the same reports show.
     """
@@ -35,7 +37,7 @@ def quicker_neighbour(view: View, series: DeviceSeries, state: State) -> tuple[s
         is_like &= all(_are_like(calm.mean(way), state.mean(way)) for way in ways)
         is_beside = other.is_stacked == series.is_stacked and not are_related(view, series.name, other.name)
         if is_like and is_beside and same_reports(calm.rows, state.rows).any():
-            return other.name, calm.latency_ms, calm.rate
+            return other.name, calm.latency_ms, calm.rate, calm.size_kb
     return None
 
 
