@@ -478,3 +478,14 @@ def test_what_is_inferred_below_a_device_is_marked():
     assert "`sdz` (inferred)" in replace(report, devices=(device,)).to_markdown(full=True)
     stated = replace(device, provenance={"members": "lsblk"})
     assert "(inferred)" not in replace(report, devices=(stated,)).to_markdown(full=True)
+
+
+def test_samples_of_a_device_that_some_reports_leave_out_are_numbered_apart():
+    full = load(1250, 100, size=4.2, depth=125, util=98)
+    idle = load(3, 10, size=1, util=3)
+    beside = load(200, 0.5, size=8)
+    both = [{"sda": idle, "sdb": beside}, {"sdb": beside}, {"sda": full, "sdb": beside}]
+    text = analyzed_text(iostat(both)).to_markdown(full=True)
+    assert "sample 2 of 2 of this device (others have 3: equal numbers are not of one time)" in text
+    whole = [both[0], {"sda": idle, "sdb": beside}, both[2]]
+    assert "of this device (others" not in analyzed_text(iostat(whole)).to_markdown(full=True)

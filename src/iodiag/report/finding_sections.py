@@ -412,6 +412,10 @@ def window(report: Report, finding: Finding, total: int | None) -> str:
     if finding.samples:
         first, last = finding.samples[0] + 1, finding.samples[1] + 1
         of = f" of {wording.count(total)}" if total else ""
+        most = max((device.samples for device in report.devices if device.host == finding.host), default=0)
+        if total and 1 < total < most:
+            # with -z a device has no row in reports in which it is idle
+            of += f" of this device (others have {wording.count(most)}: equal numbers are not of one time)"
         if first == last:
             is_lost = any(summary.unparsed for summary in report.sources)
             only = "the only sample that could be read" if is_lost else "the only sample"
