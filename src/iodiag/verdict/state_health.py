@@ -202,13 +202,10 @@ def _holds_back(state: State) -> bool:
 def _is_excused_by_a_spindle(series: DeviceSeries, state: State, usual: float) -> bool:
     """Whether a device of unknown class has a queue that only a spindle excuses, in too few samples for one.
 
-    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each,
-    and for what is so little that hardly a request is in flight.
+    But for a short burst that moves as much while it is busy as a stream does, in the time of one for each.
     """
     is_brief = 0 < state.util < BRIEF_UTIL and state.latency_ms <= usual * state.at_once
     if is_brief and state.rate * state.size_kb >= state.util * streams_kb(series):
-        return False
-    if is_harmless(state):
         return False
     is_excused = class_of(series) == "unknown" and state.latency_ms > CALM * SERVICE["network"].usual_ms
     return is_excused and state.at_once >= WAITING_DEPTH and state.samples < LEAST_MOMENTS
