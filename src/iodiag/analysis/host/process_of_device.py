@@ -181,12 +181,9 @@ def mostly_waits(view: View) -> str:
     """The process that waits for I/O for the most of its time, as the end of a clause; no flusher."""
     facts = view.facts_of("pidstat", "iotop")
     length = sample_s(facts)
-    named = [fact for fact in facts if fact.word("process") and not asks_no_disk(fact.word("process"))]
-    shares = [
-        (weighted.or_zero(waited_pct(fact, length)), fact)
-        for fact in named
-        if not is_flusher(fact.word("process"))
-    ]
+    named = [fact for fact in facts if (name := fact.word("process")) and not is_flusher(name)]
+    asking = (fact for fact in named if not asks_no_disk(fact.word("process")))
+    shares = [(weighted.or_zero(waited_pct(fact, length)), fact) for fact in asking]
     share, most = max(shares, key=lambda one: one[0], default=(0.0, None))
     if most is None or not share >= _MOSTLY_PCT:
         return ""
