@@ -319,6 +319,8 @@ def _of_trouble(
     twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
     names = [name for name in dict.fromkeys(n for f in twins for n in f.devices) if name not in first.devices]
     others = [f"the same of {', '.join(names[:SHOWN])}{more(len(names) - SHOWN)}"] if names else []
+    beside = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
+    rest += [f for f in beside if not f.explained_by]
     others += dict.fromkeys(f.title for f in rest if f.rule != first.rule)
     then = f" Also found: {'; '.join(others[:2])}{more(len(others) - 2)}." if others else ""
     if first.role == "cause":

@@ -139,22 +139,26 @@ def _block(listing: _Listing, lines: Sequence[Line], source: str) -> ContextBloc
     cut = _cut(listing)
     samples = _measured(listing, cut)
     processes = list(listing.processes.values())
-    basis = f"mean of {samples} samples" if samples > 1 else "one sample"
-    basis = basis if listing.is_rate else "since iotop started"
+    basis = _basis(samples) if listing.is_rate else "since iotop started"
     measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
     if processes or not any(map(any, listing.totals)):
         facts = [*facts_of("iotop", processes, measure, source)]
     else:
         facts = [_of_all(listing, measure, source)]
     facts += _of_programs(listing, cut, measure, source)
-    # under -a processes have totals, and the disks rates of the last interval
-    if listing.disks and listing.totals and listing.is_rate:
-        facts.append(_of_disks(listing, measure, source))
+    # under -a processes have totals, and the disks rates all the same
+    if listing.disks and listing.totals:
+        rates = measure._replace(is_rate=True, basis=_basis(samples))
+        facts.append(_of_disks(listing, rates, source))
     tables = process_table(table_of(listing.rows), listing.ends, source, cut) if listing.is_rate else ()
     layout = "iotop, rows without the lines above them" if re.match(_LONE, lines[0].text) else "iotop -b"
     return ContextBlock(
         used, facts=tuple(facts), tables=tuple(tables), unread=tuple(listing.unread), layout=layout
     )
+
+
+def _basis(samples: int) -> str:
+    return f"mean of {samples} samples" if samples > 1 else "one sample"
 
 
 def _rejoined(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
