@@ -1064,3 +1064,11 @@ def test_the_time_between_two_excerpts_is_no_length_of_a_sample(clocks, lengths)
     )
     found = read.disk["interval_s"].tolist()[1:]
     assert [None if np.isnan(length) else length for length in found] == lengths
+
+
+@pytest.mark.parametrize(("total", "is_since_boot"), [(46, False), (46_000_000, True)])
+def test_one_total_that_is_of_seconds_is_of_a_sample(total, is_since_boot):
+    text = (
+        f"iostat -m 2\n\nDevice: tps MB_read/s MB_wrtn/s MB_read MB_wrtn\nsdd 6515.00 0.00 23.10 0 {total}\n"
+    )
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot]

@@ -595,7 +595,10 @@ def _later(groups: Sequence[RowGroup]) -> int:
 
 
 def _totals_span(groups: Sequence[RowGroup]) -> float:
-    """The seconds that the first report's totals and rates are of; NaN where it has none or they disagree."""
+    """The seconds that the first report's totals and rates are of; NaN where it has none or they disagree.
+
+    One pair alone proves no long time, and no host has just booted that has a short one.
+    """
     spans = [np.empty(0)]
     for rows in groups:
         first = rows.numbers[rows.report == 0]
@@ -603,6 +606,8 @@ def _totals_span(groups: Sequence[RowGroup]) -> float:
             is_known = first[:, rate] >= 1
             spans.append(first[is_known, total] / first[is_known, rate])
     found = np.concatenate(spans)
+    if len(found) == 1 and found[0] <= _FEW_MINUTES:
+        return float(found[0])
     if len(found) < 2 or np.ptp(found) > 0.02 * np.median(found):
         return float("nan")
     return float(np.median(found))
