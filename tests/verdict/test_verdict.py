@@ -2827,3 +2827,24 @@ def test_a_layer_whose_disk_moves_as_much_is_told_as_one_stream():
     )
     report = report_of(f"$ iostat -d -y 1 1\n\n{text}")
     assert "nvme1n1 moves as much within 1 %: it is probably the disk below it" in report.headline
+
+
+LAYER = {"w/s": 2032.9, "wkB/s": 8131.6, "w_await": 161.4, "aqu-sz": 328.1, "%util": 9.5}
+BELOW = {"w/s": 47.5, "wkB/s": 8131.6, "w_await": 34.05, "wrqm/s": 1985.4, "aqu-sz": 1.63, "%util": 9.5}
+
+
+@pytest.mark.parametrize(
+    ("layer", "below", "state"),
+    [
+        ({}, {}, "healthy"),
+        ({"%util": 60.0}, {}, "open"),
+        ({"w/s": 100.0, "aqu-sz": 16.1}, {}, "unknown"),
+        ({}, {"w_await": 800.0, "aqu-sz": 38.0, "%util": 95.0}, "trouble"),
+    ],
+    ids=["merged", "longer than its disk", "hardly merged", "a disk that is full"],
+)
+def test_writes_that_the_disk_merges_tell_nothing_of_the_layer_above(layer, below, state):
+    rows = {"sdy": BELOW | below, "dm-26": LAYER | layer}
+    if "%util" in below:
+        rows["dm-26"] = rows["dm-26"] | {"%util": below["%util"]}
+    assert report_of(iostat([rows] * 3)).verdict.state == state

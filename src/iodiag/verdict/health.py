@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disk_by_bytes
 from iodiag.analysis.array.layer_latency import has_disks, may_be_stacked
 from iodiag.analysis.array.quick_neighbours import are_twins, quicker_neighbour
 from iodiag.analysis.host.who_waits import FEW_BLOCKED_TASKS
@@ -206,7 +207,29 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
         found = "not shown" if is_bare else shown_health(series)
         is_open = found == "slow" and _comes_in_floods(view, series)
         is_open |= found == "healthy" and _is_late_alone(view, series)
+        if found in ("slow", "not shown") and not is_bare and _is_merged_below(view, series):
+            found, is_open = "idle", False
         yield series, "not shown" if is_open else found
+
+
+def _is_merged_below(view: View, series: DeviceSeries) -> bool:
+    """Whether the healthy disk below a layer takes its writes in far fewer requests, at the same times.
+
+    They are counted above before they are merged: their latency is that of the whole batch, which the disk
+    shows. A layer that is busy for longer than its disk holds them by itself.
+    """
+    if not may_be_stacked(series) or (found := disk_by_bytes(view, series)) is None:
+        return False
+    disk, above, below = found
+    rate, util = (weighted.mean(above, name) for name in ("ios_per_s", "util_pct"))
+    is_merged = rate >= MERGED * weighted.mean(below, "ios_per_s")
+    is_merged &= weighted.mean(above, "reads_per_s") <= (1 - MOST_WRITTEN) * rate
+    is_together = util <= LIKE * weighted.mean(below, "util_pct")
+    return bool(is_merged and is_together) and shown_health(disk) == "healthy"
+
+
+MERGED, MOST_WRITTEN = 4.0, 0.9
+"""Requests of a layer in one of its disk that are its pages, and the share of writes among them."""
 
 
 def _is_late_alone(view: View, series: DeviceSeries) -> bool:
