@@ -312,6 +312,6 @@ FORMAT = TableFormat(
     example=_EXAMPLE,
     layout=layout,
     rewrite=in_tables,
-    releases="procps 3.0 to 4.0, busybox 1.10 to 1.36",
+    releases="procps 3.0 to 4.0, busybox 1",
     not_read="translated heads, bars in place of numbers, top of other systems",
 )
