@@ -441,3 +441,16 @@ def test_a_mapped_device_by_number_has_no_smart_data(report_of):
     held = {"aqu-sz": 3200.0, "%util": 100.0}
     report = report_of(iostat([{"dev8-0": load(100, 1), "dev253-3": held}] * 9), rules=[RULE])
     assert not any("smartctl" in command for command in report.findings[0].confirm)
+
+
+@pytest.mark.parametrize(("logged", "severity"), [("sdl", "critical"), ("sdm", "notice"), (None, "notice")])
+def test_errors_in_the_kernel_s_log_are_of_no_counter_that_leaked(report_of, logged, severity):
+    held = {"r/s": 0.0, "w/s": 0.0, "aqu-sz": 42.0, "%util": 100.0}
+    log = "Nov 20 13:00:02 box kernel: : end_request: I/O error, dev {}, sector 2476596991\n\n"
+    text = (log.format(logged) if logged else "") + iostat([{"sdl": held}] * 3)
+    (finding,) = report_of(text, rules=[RULE]).findings
+    assert finding.severity == severity
+    assert any("errors of it in the kernel's log: 1" in item.text for item in finding.evidence) == (
+        logged == "sdl"
+    )
+    assert any("may have leaked" in item.text for item in finding.evidence) == (logged != "sdl")

@@ -13,8 +13,9 @@ When it is wrong: a cache flush that writes back hundreds of megabytes looks the
 counted and fill the stall, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
 in the whole capture may have a stuck counter; counters leak one by one, so that a queue of eight and more
-beside devices that serve theirs is told as a hang, and as a warning where nobody is seen to wait. One request
-in flight in one short sample is a warning until the next sample shows it again.
+beside devices that serve theirs is told as a hang, and as a warning where nobody is seen to wait; of one that
+the kernel's log has errors of, none leaked. One request in flight in one short sample is a warning until the
+next sample shows it again.
 
 References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
 """
@@ -29,6 +30,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of, without_parts
 from iodiag.analysis.array.layer_latency import may_be_disk, may_be_stacked
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.kernel_events import are_elsewhen, kernel_events, line_count
 from iodiag.analysis.host.paging import LEAST_CROWD
 from iodiag.analysis.host.who_waits import HAS_TIME_PCT, NEVER_IDLE, blocked, does_nobody_wait, pressure
 from iodiag.analysis.load.stalls import (
@@ -305,7 +307,8 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
 
 
 def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
-    """Tasks that wait meanwhile, and other devices that are stuck at the same time."""
+    """Tasks that wait meanwhile, other devices that are stuck at the same time, and errors in a log."""
+    yield from _logged_errors(view, series, stall)
     cpu = view.cpu_at(stall.rows)
     if cpu is not None and str(cpu["source"][0]) == str(stall.rows["source"][0]):
         share = weighted.mean(cpu, "iowait_pct", "cpu")
@@ -342,6 +345,18 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
     full = pressure(view, stall.rows, "full")
     if full is not None and full[1] >= 80:
         yield cite(full[0], "for {full:.0f} % of the time I/O stalled every task", {"full": full[1]})
+
+
+def _logged_errors(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    """That the kernel's log names errors of a device that holds requests: no counter that leaked makes any.
+
+    Where the clock of the log is not known they are of any time.
+    """
+    events = kernel_events(view)
+    rows = None if events is None else events[np.asarray(events["device"] == series.name)]
+    rows = None if rows is None else rows[~are_elsewhen(stall.rows, rows)]
+    if rows is not None and len(rows) and _holds(stall):
+        yield cite(rows, "errors of it in the kernel's log: {count}", {"count": line_count(rows)})
 
 
 def _idle_below(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
@@ -459,6 +474,7 @@ def _against(view: View, series: DeviceSeries, stall: Stall, *, is_proven: bool)
         text = "it completes nothing in the whole capture"
         # what kernels that count at completion show says nothing of a counter
         may_leak = _holds(stall) and not is_proven and not _is_waited_for_alone(view, series, stall)
+        may_leak &= not any(_logged_errors(view, series, stall))
         text += ": its counter of time in use may have leaked" * may_leak
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows) and not weighted.seconds_or_one(stall.rows).sum() > len(stall.rows):
