@@ -13,8 +13,8 @@ When it is wrong: a cache flush that writes back hundreds of megabytes looks the
 counted and fill the stall, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
 in the whole capture may have a stuck counter; counters leak one by one, so that a queue of eight and more
-beside devices that serve theirs is told as a hang, and as a warning where nobody is seen to wait; of one that
-the kernel's log has errors of, none leaked. One request in flight in one short sample is a warning until the
+beside devices that serve theirs is told as a hang, and as a warning where nobody is seen to wait; one that
+the kernel's log has errors of is a hang. One request in flight in one short sample is a warning until the
 next sample shows it again.
 
 References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
