@@ -193,6 +193,12 @@ def test_a_column_without_a_median_is_drawn_as_unknown():
     assert as_json.from_json(json.dumps(document)).to_markdown()
 
 
+@pytest.mark.parametrize("odd", [True, 7, "a", [1]])
+def test_a_comparison_that_is_none_is_refused(odd):
+    with pytest.raises(FormatError, match="comparison"):
+        as_json.from_json(json.dumps(stored("comparison.json") | {"comparison": odd}))
+
+
 NUMBERS = [None, True, -1, 0, 7, 2**62, 2**70, 1e308, -1e308, 1e-320]
 LISTS = [[], [[]], [None], ["a"], [1, 2], [5, 3], [-5, 2**62], [{}]]
 OBJECTS = [{}, {"a": None}, {"a": 1}, {"a": {"b": 1.5}}]

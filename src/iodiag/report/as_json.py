@@ -41,7 +41,8 @@ def to_dict(report: Report | FleetReport) -> dict[str, Any]:
 
 def _sides(content: dict[str, Any]) -> list[dict[str, Any]]:
     """A report and, where it compares, that of the earlier side."""
-    before = (content.get("comparison") or {}).get("before")
+    comparison = content.get("comparison")
+    before = comparison.get("before") if isinstance(comparison, dict) else None
     return [content, before] if isinstance(before, dict) else [content]
 
 
