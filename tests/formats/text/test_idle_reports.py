@@ -150,3 +150,53 @@ def test_a_table_of_single_cpus_that_lacks_one_is_noted():
     banner = BANNER.format(cpus=2)
     assert "lines are lost" in reading(banner + met + later).remarks
     assert "lines are lost" not in reading(banner + every + later).remarks
+
+
+SDA, SDB = ROWS.splitlines(keepends=True)
+IDLE = "sdb              0.00      0.00    0.00    0.00      0.00    0.00    0.00   0.00\n"
+Z, X = "$ iostat -xz 1\n", "$ iostat -x 1\n"
+
+
+@pytest.mark.parametrize(
+    ("reports", "command", "expected"),
+    [
+        ([SDA, SDA + SDB, SDA], Z, [1, 3]),
+        ([SDA, SDA + SDB, SDA], "", [1, 3]),
+        ([SDA, SDB, SDA + SDB], "", [1, 2]),
+        ([SDA + SDB, SDA, SDA], Z, [2, 3]),
+        ([SDA + SDB, SDA, SDA], "", []),
+        ([SDA, SDA + SDB], "", []),
+        ([SDA, SDA + SDB, SDA], X, []),
+        ([SDA, SDA + IDLE, SDA], Z, []),
+        ([SDA, SDA + SDB, SDA + "..."], Z, [1]),
+    ],
+    ids=[
+        *("told", "come and gone", "by turns", "told to the end", "cut from one on", "one line may be lost"),
+        *("without the option", "shown while idle", "cut"),
+    ],
+)
+def test_a_device_that_some_reports_leave_out_was_idle(reports, command, expected):
+    rows = samples(run(*[report(below=HEADER + rows) for rows in reports], command=command))
+    omitted = rows[rows["is_omitted"].fillna(False).astype(bool)] if "is_omitted" in rows else rows[:0]
+    assert sorted(omitted["report"]) == expected
+    assert not omitted[["reads_per_s", "util_pct", "queue_depth"]].to_numpy().any()
+
+
+@pytest.mark.parametrize(("cpus", "queue", "expected"), [(4, "0.05", 0), (4, "9.00", 2), (64, "9.00", 0)])
+def test_a_device_that_a_report_leaves_out_may_be_stuck_where_more_tasks_wait_than_are_shown(
+    cpus, queue, expected
+):
+    waits = report(iowait=20.0, below=HEADER + SDA.replace("0.05", queue))
+    rows = samples(run(waits, FULL, waits, command=Z, cpus=cpus))
+    assert (rows["is_omitted"].sum() if "is_omitted" in rows else 0) == expected
+
+
+def test_reports_that_leave_a_device_out_count_as_its_samples():
+    full = SDB.replace("4.00\n", "100.00\n").replace("0.05", "64.0").replace("    5.00", "  500.00")
+    text = run(
+        *[report(below=HEADER + SDA)] * 3,
+        report(below=HEADER + SDA + full),
+        report(below=HEADER + SDA),
+        command=Z,
+    )
+    assert "in 1 of 5 samples" in iodiag.analyze([iodiag.read(io.BytesIO(text.encode()))]).headline
