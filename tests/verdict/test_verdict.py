@@ -781,6 +781,26 @@ def test_latency_shows_health_where_the_class_is_unknown(device, row, state):
 
 
 @pytest.mark.parametrize(
+    ("requests", "wait", "disks", "state"),
+    [
+        (18, 10.0, "", "unknown"),
+        (36, 10.0, "", "healthy"),
+        (18, 1.5, "", "healthy"),
+        (18, 10.0, "1", "healthy"),
+    ],
+    ids=["few", "more", "quick on a network, too", "a spinning disk"],
+)
+def test_few_requests_that_only_a_spinning_disk_excuses_show_no_health(requests, wait, disks, state):
+    text = iostat([{"sda": load(requests, wait, size=20, reads=0, util=14.0)}])
+    listing = f"NAME ROTA TYPE\nsda {disks} disk\n\n" if disks else ""
+    report = report_of(listing + text, rules=["svctm-misread"])
+    assert report.verdict.state == state
+    if state == "unknown":
+        assert "it does not show whether the latency of sda is normal" in report.headline
+        assert "lsblk" in report.headline
+
+
+@pytest.mark.parametrize(
     ("iowait", "row", "state"),
     [
         (60.0, load(3000, 0.5, size=8, util=90.0), "healthy"),

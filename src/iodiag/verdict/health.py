@@ -22,6 +22,7 @@ from iodiag.verdict.state_health import (
     BRIEF_UTIL,
     FULL_UTIL,
     LEAST_MOMENTS,
+    LEAST_READS,
     LEAST_SHARE,
     LITTLE_UTIL,
     LONE,
@@ -201,7 +202,12 @@ def is_trickle(series: DeviceSeries) -> bool:
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
-    """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are."""
+    """What was shown of each device of a host; of an untimed layer the disks below it show it, if any are.
+
+    Where each device that could be healthy served too few requests to tell, none is shown to be.
+    """
+    used = [one for one in view.devices if shown_health(one) == "healthy"]
+    are_few = all(map(_is_of_few, used))
     for series in view.devices:
         is_bare = may_be_stacked(series) and series.is_untimed and not has_disks(view, series)
         found = "not shown" if is_bare else shown_health(series)
@@ -209,7 +215,19 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
         is_open |= found == "healthy" and _is_late_alone(view, series)
         if found in ("slow", "not shown") and not is_bare and _is_merged_below(view, series):
             found, is_open = "idle", False
+        is_open |= found == "healthy" and are_few
         yield series, "not shown" if is_open else found
+
+
+def _is_of_few(series: DeviceSeries) -> bool:
+    """Whether a mean of few requests, which only a spinning disk excuses, is all that a device shows.
+
+    Its class is not known, and these few may be the quick ones.
+    """
+    is_excused = class_of(series) == "unknown" and not is_little(series)
+    least = SERVICE["network"].usual_ms
+    is_excused &= any(one.latency_ms > least for one in lasting_states(series))
+    return is_excused and float(np.nansum(events_per_sample(series.samples))) < LEAST_READS
 
 
 def _is_merged_below(view: View, series: DeviceSeries) -> bool:
