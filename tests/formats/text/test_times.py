@@ -682,6 +682,23 @@ def test_a_report_that_stands_alone_may_be_since_boot_where_its_counts_fit_no_in
         )
 
 
+@pytest.mark.parametrize(
+    ("rates", "is_since_boot"),
+    [
+        ("0.00 5.00 0.13", True),
+        ("0.00 5.00 480.00", False),
+        ("0.00 5.00 0.00", False),
+        ("0.20 5.00 0.13", False),
+    ],
+    ids=["one in 200 s", "a driver that counts kB alone", "none", "some"],
+)
+def test_a_read_that_came_less_than_once_in_200_s_proves_a_long_average(rates, is_since_boot):
+    reads, writes, read = rates.split()
+    row = f"sda 0.00 0.00 {reads} {writes} {read} 40.00 8.00 0.01 1.20 0.30 0.15\n"
+    header = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+    assert reading(header + row).disk["since_boot"].tolist() == [is_since_boot]
+
+
 def test_the_host_of_a_banner_without_a_date_is_known():
     read = reading(f"Linux 5.0.0-13-generic (db1) _x86_64_ (4 CPU)\n\n{ROWS[0]}")
     assert read.disk["host"].tolist() == ["db1"]

@@ -59,8 +59,8 @@ class RowGroup(NamedTuple):
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
     pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests,
-    `interrupts_at` those that count interrupts, `pages_at` those of whole kB that vmstat moves. `step` is the
-    last place that is printed.
+    `moved_at` pairs of a rate of requests and the kB per second that these move, `interrupts_at` those that
+    count interrupts, `pages_at` those of whole kB that vmstat moves. `step` is the last place printed.
     """
 
     report: Ints
@@ -72,6 +72,7 @@ class RowGroup(NamedTuple):
     now_at: tuple[int, ...] = ()
     totals_at: tuple[tuple[int, int], ...] = ()
     means_at: tuple[int, ...] = ()
+    moved_at: tuple[tuple[int, int], ...] = ()
     interrupts_at: tuple[int, ...] = ()
     pages_at: tuple[int, ...] = ()
     step: float = 0.01
@@ -564,11 +565,21 @@ def _by_start(rows: RowGroup, starts: Ints) -> Iterator[RowGroup]:
 
 
 def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:
-    """The rows with requests that have a size or a latency, and come less than once in 200 s."""
+    """The rows with requests that come less than once in 200 s: they have a size, a latency, or move some kB.
+
+    Drivers that count no requests move more than such a seldom one can.
+    """
     has_requests = (rows.numbers[:, list(rows.means_at)] > 0).any(axis=1)
     is_none = (rows.numbers[:, list(rows.rates_at)] == 0).all(axis=1)
     result: npt.NDArray[np.bool_] = has_requests & is_none & bool(rows.rates_at)
+    for rate, kb in rows.moved_at if rows.rates_at else ():
+        moved = rows.numbers[:, kb]
+        result |= (rows.numbers[:, rate] == 0) & (moved > 0) & (moved < _ONE_IN_200_S_KB)
     return result
+
+
+_ONE_IN_200_S_KB = 1024 / 200
+"""kB per second of one request of a megabyte, about as large as any, in 200 s."""
 
 
 def is_alone(groups: Sequence[RowGroup]) -> bool:

@@ -20,6 +20,8 @@ _SECTORS = ("rsec/s", "wsec/s", "rkB/s", "wkB/s")
 
 _OF_REQUESTS = frozenset(("await_ms", "read_await_ms", "write_await_ms", "request_size_kb"))
 
+_MOVED = tuple((f"{way}s_per_s", f"{way}_kb_per_s") for way in ("read", "write", "discard"))
+
 _TOTALS = {
     f"{unit}_{way}": f"{unit}_{way}/s" for unit in ("kB", "MB", "GB", "Blk") for way in ("read", "wrtn")
 }
@@ -112,7 +114,8 @@ class Part(NamedTuple):
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
         sectors = tuple(place for place, column in enumerate(columns) if column.raw in _SECTORS)
         raw = [column.raw for column in columns]
-        named = {name: place for place, name in enumerate(raw)}
+        named = {name: n for n, name in enumerate(raw)}
+        place = {column.column: n for n, column in enumerate(columns)}
         is_fine = bool(self.rows.is_fine[self.where].all())
         return _report_times.RowGroup(
             report=self.timing.report[self.where],
@@ -122,6 +125,7 @@ class Part(NamedTuple):
             sectors_at=sectors if is_fine else (),
             util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
             means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
+            moved_at=tuple((place[n], place[kb]) for n, kb in _MOVED if n in place and kb in place),
             step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             interrupts_at=tuple(n for n, column in enumerate(columns) if column.column == _INTERRUPTS),
