@@ -16,8 +16,10 @@ from writers.loads import load
         ("top - 09:14:02 up 41 min,  1 user,  load average: 6.31, 4.20, 1.87", None),
         (" 9:14am  up 12 days  3:41,  2 users,  load average: 6.31, 4.20, 1.87", "9:14am"),
         ("09:14:02 up 3:41, 0 users, load average: 6,31, 4,20, 1,87", "09:14:02"),
+        ("Load average: 6.31, 4.20, 1.87, 4 cores", None),
+        ("load average: 6.31 4.20 1.87", None),
     ],
-    ids=["uptime", "top", "old", "decimal comma"],
+    ids=["uptime", "top", "old", "decimal comma", "stated beside", "alone"],
 )
 def test_a_load_average_is_a_fact_of_its_time(text, clock):
     ((fact,),) = (block.facts for block in blocks_of(FORMAT, text + "\nTasks: 190 total\n"))

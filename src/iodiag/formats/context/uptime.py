@@ -1,4 +1,4 @@
-"""The load average that uptime, w, top and htop print: how many tasks ran or waited."""
+"""The load average that uptime, w, top and htop print, or somebody states: how many tasks ran or waited."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _LINE = (
     r"^\s*(?:(?P<top>top - )?(?P<clock>\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?)\s+up\s(?:(?!worlds).){1,60}"
-    r"\bload averages?:|Swp\[[^\]]{1,80}\]\s+Load average:)\s+"
-    r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)\s*$"
+    r"\bload averages?:|Swp\[[^\]]{1,80}\]\s+Load average:|[Ll]oad averages?:)\s+"
+    r"(?P<one>\d{1,5}[.,]\d\d),?\s+(?P<five>\d{1,5}[.,]\d\d),?\s+(?P<fifteen>\d{1,5}[.,]\d\d)"
+    r"(?:,?\s+\(?\d{1,4} (?:cores?|[cC][pP][uU]s?)\)?)?\s*$"
 )
 
 
