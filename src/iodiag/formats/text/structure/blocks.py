@@ -224,12 +224,19 @@ class Walk:
     has_am_pm: bool = False
 
     @cached_property
-    def _has_hosts(self) -> bool:
-        return len({origin.heading for origin in self.origins} - {""}) > 1
+    def _headings(self) -> set[str]:
+        return {origin.heading.strip("()") for origin in self.origins} - {""}
+
+    @cached_property
+    def _first_host(self) -> str:
+        """What rows above "Other nodes:" are of: the first node; "" without such a heading."""
+        other = next((name for name in self._headings if name.lower().startswith("other ")), "")
+        return f"first{other[len('other') :].rstrip('s')}" if other else ""
 
     def host_of(self, origin: Origin) -> str:
-        """The host of a segment; by its heading where others name other hosts, as one alone names none.
+        """The host of a segment; by its heading where there are other hosts, as one alone names none.
 
         To be asked once the walk is over.
         """
-        return origin.host or (origin.heading.strip("()") if self._has_hosts else "")
+        named = origin.heading.strip("()") or self._first_host
+        return origin.host or (named if self._first_host or len(self._headings) > 1 else "")

@@ -91,12 +91,15 @@ _HOST = re.compile(
     r"((?i:system|host|server|node|machine|vm|guest|virtual|physical)[ -]?#?(?:\d{1,4}|[A-Za-z]))"
     r"(?::|(?: (?:[A-Z]|v?\d)[\w.-]*){1,4}:)?"
 )
+_OTHER_HOST = re.compile(
+    r"(?:(?i:on|from) )?(?:(?i:all|the|an) ?)*((?i:other (?:node|host|server|machine|vm|guest|system)s?)):?"
+)
 _IN_BRACKETS = re.compile(r"\(([^(),]{1,40})(?:, [^()]{1,60})?\)")
 _RUN = re.compile(r"\s*[#$>%]\s*\S")
 
 
 def host_heading(found: Walk, index: int) -> str:
-    """The host that a line of words alone names, as "System 1:" does; "" where it is no such heading.
+    """The host that a line of words alone names, as "System 1:" and "Other nodes:" do; "" for no heading.
 
     What runs there may follow its name, as in "Server1 Ubuntu 14:": capitalised words and versions alone.
     A name that stands above with or without a space is spelled as there. Where one stands in brackets, and
@@ -105,7 +108,8 @@ def host_heading(found: Walk, index: int) -> str:
     line = found.text.line(index).strip(" \t*#=-")
     above = [origin.heading for origin in found.origins]
     bracketed = _IN_BRACKETS.fullmatch(line)
-    named = _HOST.fullmatch(bracketed[1] if bracketed else line)
+    words = bracketed[1] if bracketed else line
+    named = _HOST.fullmatch(words) or _OTHER_HOST.fullmatch(words)
     if named is None:
         below = found.text.line(index + 1) if index + 1 < len(found.text) else ""
         is_next = bracketed is not None and any(heading.startswith("(") for heading in above)
