@@ -1129,6 +1129,20 @@ def test_writes_that_were_merged_from_pages_are_told_as_written_back(run, merges
     assert (finding.confirm[0] == "pidstat -d 1 10") is is_told
 
 
+@pytest.mark.parametrize(
+    ("merges", "size", "swapping", "is_told"),
+    [(1200, 20, False, True), (1200, 24, False, False), (9300, 128, False, False), (1200, 20, True, False)],
+    ids=["pages", "no pages", "read ahead", "vmstat tells"],
+)
+def test_single_pages_both_ways_may_be_of_swap(run, merges, size, swapping, is_told):
+    row = load(600, 180, size=size, reads=0.5, depth=108, util=100)
+    row |= {"r/s": 300.0, "rkB/s": 300.0 * size, "rrqm/s": float(merges)}
+    row |= {"w/s": 400.0, "wkB/s": 2000.0, "wrqm/s": 100.0}
+    (finding,) = found(run(iostat([{"sda": row}] * 4), lsblk(("sda", True)), *[vmstat([{}] * 4)] * swapping))
+    assert ("it may be swap, which si and so of vmstat show" in finding.summary) is is_told
+    assert (finding.confirm[0] == "vmstat -t 1 30") is is_told
+
+
 @pytest.mark.parametrize(("reads", "severity"), [(0.0, "notice"), (1.0, "warning")], ids=["writes", "reads"])
 def test_one_report_without_cpu_time_shows_that_nobody_waits_for_writes(run, reads, severity):
     text = iostat(

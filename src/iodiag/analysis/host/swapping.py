@@ -189,7 +189,7 @@ def paging_partitions(view: View) -> list[DeviceSeries]:
     """
     groups: dict[str, list[DeviceSeries]] = {}
     for series in view.devices if "disk" not in view.average_only else ():
-        if (whole := whole_disk_names(series.name)) and _moves_pages(series.loaded):
+        if (whole := whole_disk_names(series.name)) and moves_pages(series.loaded):
             groups.setdefault(whole[0], []).append(series)
     for group in groups.values():
         moved = [weighted.mean(series.loaded, "kb_per_s") for series in group]
@@ -198,7 +198,7 @@ def paging_partitions(view: View) -> list[DeviceSeries]:
     return []
 
 
-def _moves_pages(rows: Table) -> bool:
+def moves_pages(rows: Table) -> bool:
     """Whether all that is read and written are pages, most of the reads merged, within printed digits."""
     for way in ("read", "write"):
         kb, ios, merges = (rows.floats(f"{way}{name}_per_s") for name in ("_kb", "s", "_merges"))

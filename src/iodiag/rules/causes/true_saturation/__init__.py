@@ -93,9 +93,9 @@ from iodiag.rules.causes.true_saturation.evidence import (
     copied,
     counts_of,
     is_far_slower,
-    merged_pages,
     more_elsewhere,
     saturated_samples,
+    single_pages,
     standstill,
     starved,
 )
@@ -175,7 +175,7 @@ def _finding(
     is_compared = lead.basis == "measured" and lead.lower is not None
     is_long = is_compared or is_sustained(longest_contiguous(series, rows))
     sure = confidence(points_of(view, lead, limits), at_most="high" if is_long else "medium")
-    whole, pages = _rows_of_state(series, rows, limits), tuple(merged_pages(rows))
+    whole, pages = _rows_of_state(series, rows, limits), tuple(single_pages(view, rows))
     counts = counts_of(series, whole, lead, rows)
     values = template_values(series, lead) | counts
     summary, named = _told(series, lead, rows, values, limits)
@@ -189,13 +189,14 @@ def _finding(
     queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
     told = [*(say("; above it {above} takes {above_latency} ms", item.values) for item in above), *beside]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
-    remedy = _remedy(lead, limits, is_written_back=bool(pages), is_direct=any(map(is_direct, benchmarks)))
+    is_cached = _are_written_back(pages)
+    remedy = _remedy(lead, limits, is_written_back=is_cached, is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
         **{"severity": severity} | _fitted(view, series, lead, rows, remedy) | named,
         confidence=sure,
         **device_fields(rows, series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
-        confirm=(*_WHO_WRITES * bool(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
+        confirm=(*_who_moves(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
             *still,
@@ -289,6 +290,17 @@ _OF_VOLUME = (
     "See whether it is a volume of the provider (lsblk -o NAME,MODEL): then compare with its IOPS and "
     "throughput limits, and with those of the instance."
 )
+
+
+def _are_written_back(pages: Sequence[Evidence]) -> bool:
+    """Whether the page cache is what hands in single pages."""
+    return any("piece" in item.values for item in pages)
+
+
+def _who_moves(pages: Sequence[Evidence]) -> tuple[str, ...]:
+    """What shows who moves single pages."""
+    return _WHO_WRITES if _are_written_back(pages) else ("vmstat -t 1 30",) * bool(pages)
+
 
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of
+from iodiag.analysis.host.swapping import moves_pages
 from iodiag.analysis.load.queueing import Level, page_kb
 from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
 from iodiag.analysis.load.stalls import stalled, stalls_of
@@ -99,16 +100,27 @@ LEAST_OTHERS, HOT, CALM_UTIL = 3, 3.0, 50.0
 share, in %, that leaves room for as much again."""
 
 
-def merged_pages(rows: Table) -> Iterator[Evidence]:
+def single_pages(view: View, rows: Table) -> Iterator[Evidence]:
     """That most of what is moved are writes merged from single pages, as the page cache hands them in.
 
-    A program that writes past it has requests of its own size, which hardly merge.
+    A program that writes past it has requests of its own size, which hardly merge. Or that all that moves
+    both ways are single pages, a few to a request, as of swap that no table counts.
     """
     kb, merges = (weighted.mean(rows, f"write_{of}_per_s") for of in ("kb", "merges"))
     piece = page_kb(rows)
     if piece > 0 and kb >= _MOSTLY_WRITTEN * weighted.mean(rows, "kb_per_s"):
         text = "its writes are merged from pages of {piece:.1f} kB: memory is written back, or swapped out"
         yield cite(rows, text, {"piece": piece, "merges": merges}, worst="write_merges_per_s")
+        return
+    size = weighted.ratio(rows, "read_kb_per_s", "reads_per_s")
+    if view.samples("swapping") is None and size <= _CLUSTER_KB and moves_pages(rows):
+        text = "its reads are merged from single pages, {size:.0f} kB each, and its writes are of pages too: "
+        text += "it may be swap, which si and so of vmstat show"
+        yield cite(rows, text, {"size": size}, worst="read_merges_per_s")
+
+
+_CLUSTER_KB = 32.0
+"""The eight pages that swap reads at once (vm.page-cluster, proc(5)): files are read ahead by more."""
 
 
 _MOSTLY_WRITTEN = 0.75
