@@ -2040,6 +2040,14 @@ def test_a_latency_is_of_the_queue_where_a_shorter_one_is_served_as_fast(util, i
     assert ("278/s with 3.7 in flight, 13.60 ms each: its queue makes the rest" in headline) is is_told
 
 
+@pytest.mark.parametrize(("util", "is_told"), [("9.04", True), ("40.50", False)])
+def test_a_latency_that_is_not_shown_to_be_normal_may_be_of_bursts(util, is_told):
+    row = f"xvdf 0.00 29.20 1.00 26.00 49.60 441.60 18.19 1.89 69.87 3.35 {util}\n"
+    header = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+    told = "bursts, as it was idle 91 % of the time: their queue may be most of it"
+    assert (told in report_of(header + row).headline) is is_told
+
+
 def test_a_mechanism_is_told_as_likely():
     bulk = load(380, 13.8, size=100, depth=5.0, util=93.0) | {"rrqm/s": 230.0}
     report = report_of(iostat([{"sdg": bulk}], {"%iowait": 40.0, "%idle": 54.0}))

@@ -57,7 +57,9 @@ from iodiag.verdict.since_boot import (
     with_snapshots,
 )
 from iodiag.verdict.state_health import (
+    BRIEF_UTIL,
     LEAST_MOMENTS,
+    LONG_QUEUE_DEPTH,
     SAME_SPEED,
     SELDOM_PER_S,
     is_hardly_used,
@@ -613,7 +615,8 @@ def _by_class(series: DeviceSeries, state: State) -> str:
 
 
 def _by_its_queue(series: DeviceSeries, slowest: State) -> str:
-    """That it serves as many per second while busy with half of the queue: the rest is in line."""
+    """That it serves as many per second while busy with half of the queue, or works in bursts: the rest is in
+    line."""
     shorter = [one for one in lasting_states(series) if 2 * one.at_once <= slowest.at_once and one.util > 0]
     for state in shorter if slowest.util > 0 else ():
         values: Values = {"served": state.ios / state.util, "most": slowest.ios / slowest.util}
@@ -623,6 +626,9 @@ def _by_its_queue(series: DeviceSeries, slowest: State) -> str:
             text = "; while busy it serves {most:.0f}/s, and {served:.0f}/s with {depth:.1f} in flight, "
             values |= {"depth": state.at_once, "latency": state.latency_ms}
             return say(text + "{latency:ms} each: its queue makes the rest", values)
+    if 0 < slowest.util < BRIEF_UTIL and slowest.at_once >= LONG_QUEUE_DEPTH:
+        text = "; bursts, as it was idle {idle:.0f} % of the time: their queue may be most of it"
+        return say(text, {"idle": 100 * (1 - slowest.util)})
     return ""
 
 
