@@ -404,6 +404,17 @@ WRITERS, SOMEBODY = (
 )
 
 
+@pytest.mark.parametrize(("before", "severity"), [(38, "warning"), (4, "notice")])
+def test_one_task_that_always_waits_is_a_cost_where_cpus_waited_as_much_since_boot(
+    report_of, before, severity
+):
+    first = {"b": 1, "wa": before, "us": 6, "bi": 4586, "bo": 231}
+    rows = [{"b": 1, "wa": wa, "us": 12, "bi": 11000 + 100 * wa, "bo": 400} for wa in (39, 36, 37)]
+    *head, _, average, one, two, three, _ = vmstat([first, *rows]).split("\n")
+    text = "\n".join([*head, average, one, two, three, ""])
+    assert only(report_of("$ vmstat 5\n" + text)).severity == severity
+
+
 @pytest.mark.parametrize(
     ("rows", "told"),
     [

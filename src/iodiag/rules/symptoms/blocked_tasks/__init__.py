@@ -620,26 +620,28 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
     values: Values = meanwhile | {"count": len(rows), "samples": len(queue)}
     values["tasks"] = float(rows.floats("waiting").max())
     often = in_samples(len(queue))
-    who = "at most {tasks:g} tasks are" if float(values["tasks"]) > 1 else "1 task is"
-    who += " blocked on I/O"
+    who = f"{'at most {tasks:g} tasks are' if float(values['tasks']) > 1 else '1 task is'} blocked on I/O"
     lead = "Writers wait for the disk" if is_written else "Somebody waits for I/O"
     told = follows or ((cite(paging, then[2:], values),) if then else ())
     beside = [*_once(held, meanwhile), *beside_it(view, queue)]
     end = ", and iowait rises and falls with it" * bool(follows)
     end += "".join(f"; {item.text}" for item in beside[:1]) + "."
     is_always = len(rows) >= limits.nearly / 100 * len(queue)
+    before = [*_waited_since_boot(view, limits)] * is_always
+    is_bound = shares is not None and shares.is_io_bound
     is_held = shares is not None and is_always and shares.iowait >= _LONGER * shares.busy
     if is_held := is_held and _is_trickle(meanwhile):
         end = ". Buffered writes of so little make nobody wait: these are synchronous (commits), or the disk "
         end += "hardly takes any."
     return RULE.finding(
-        severity="warning" if is_held or held or (shares is not None and shares.is_io_bound) else "notice",
+        severity="warning" if is_held or held or before or is_bound else "notice",
         confidence="medium",
         **time_fields(rows, of_host=True),
         summary=say(f"{lead}: {who}, {often}{then}{end}", values),
         evidence=(
             cite(rows, f"{who} ({often})", values, worst="waiting"),
             *waits,
+            *before,
             *beside,
             *told,
             *(grown_cache(view, paging) if is_written and paging is not None else ()),
@@ -648,6 +650,17 @@ def _of_few(view: View, queue: Table, limits: Limits) -> Finding | None:
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
     )
+
+
+def _waited_since_boot(view: View, limits: Limits) -> Iterator[Evidence]:
+    """That CPUs waited as much on average since boot: it lasts, however few samples there are."""
+    old = view.since_boot.get("cpu")
+    if old is not None and len(old) and (old.floats("iowait_pct") >= limits.iowait).all():
+        yield cite(
+            old,
+            "on average since boot iowait is {iowait:.0f} %",
+            {"iowait": weighted.mean(old, "iowait_pct", "cpu")},
+        )
 
 
 def _is_trickle(meanwhile: Values) -> bool:
