@@ -210,6 +210,12 @@ def test_one_cause_that_leaves_several_devices_without_a_true_sample_is_told_onc
     assert "current sysstat" in report.verdict.asks
 
 
+def test_partitions_are_held_against_their_disk_in_the_reports_that_have_both(report_of):
+    """Another report without them, as of another host in the same text, halves the disk's mean alone."""
+    both = {"sda": load(900, 1, size=400), "sda1": load(900, 1, size=400)}
+    assert "its partitions move" not in said(report_of(iostat([both, both, *[{"sda": load(1, 1)}] * 2])))
+
+
 def test_a_depth_that_rate_and_latency_contradict_proves_no_inflated_util(report_of):
     """A paste: 1,632 reads/s of 1.09 ms are 1.8 in flight, where 0.08 is printed beside 100 % util."""
     row = {"r/s": 1632.0, "rkB/s": 16600.0, "r_await": 1.09, "aqu-sz": 0.08, "%util": 100.0}

@@ -81,10 +81,13 @@ _SAME_BYTES, _LEAST_KB = 0.01, 1024.0
 
 
 def beyond_whole(view: View, whole: DeviceSeries) -> tuple[float, float] | None:
-    """What the partitions of a disk move, and it, in kB/s, where they move far more: none of it can be."""
-    parts = _parts_by_whole(view).get(whole.name, [])
-    moved = sum(weighted.or_zero(weighted.mean(series.samples, "kb_per_s")) for series in parts)
-    own = weighted.mean(whole.samples, "kb_per_s")
+    """What the partitions of a disk move, and it, in kB/s, where they move far more: none of it can be.
+
+    In the reports that have all of them: a host of another run may have other partitions.
+    """
+    own_rows, *rows = side_by_side([whole, *_parts_by_whole(view).get(whole.name, [])])
+    moved = sum(weighted.or_zero(weighted.mean(part, "kb_per_s")) for part in rows)
+    own = weighted.mean(own_rows, "kb_per_s")
     return (moved, own) if moved > _FAR_BEYOND * own + _ROUNDED_KB else None
 
 
