@@ -270,7 +270,7 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(row, iowait, state):
         (load(40, 20.0, size=10, util=75.0), "and nothing shows whether that is normal for it"),
         (
             load(300, 1.1, size=10),
-            "slow; all of them hold 0.33 requests in flight, which is 41 % of what waits",
+            "slow; those shown hold 0.33 requests in flight, which is 41 % of what waits",
         ),
     ],
     ids=["two at a time", "one at a time", "three", "idle time", "healthy", "late", "mostly idle"],

@@ -522,10 +522,10 @@ def _where_requests_are(view: View) -> str:
     text = "no device is seen to be slow"
     if not waiting.is_elsewhere:
         text += (
-            "; all of them hold {in_flight:.2f} requests in flight: those, a limit above them, NFS or a lock"
+            "; those shown hold {in_flight:.2f} requests in flight: those, a limit above them, NFS or a lock"
         )
         return say(text + " may be it", values)
-    text += "; all of them hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
+    text += "; those shown hold {in_flight:.2f} requests in flight, which is {share:.0f} % of what waits at "
     text += "the most: a limit above them, NFS, a lock"
     return say(text + (_HIDDEN if leaves_out_idle(view.devices) else " may be it"), values)
 
