@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,6 +156,21 @@ def test_functions_stay_small(trees):
                 size = (node.end_lineno or node.lineno) - node.body[0].lineno + 1
                 if size > (MOST_LINES_OF_A_COMMAND if is_command else MOST_LINES_OF_A_FUNCTION):
                     offenders.append(f"{path}:{node.lineno} {node.name} has {size} lines")
+    assert not offenders
+
+
+def test_no_module_binds_a_name_twice(trees):
+    """The second value replaces the first in all functions, also in those written for the first."""
+    offenders = []
+    for path, tree in trees.items():
+        bound = Counter(
+            target.id
+            for node in tree.body
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        )
+        offenders += [f"{path} binds {name}" for name, times in bound.items() if times > 1]
     assert not offenders
 
 

@@ -71,6 +71,7 @@ def test_a_steady_load_average_of_tasks_that_no_sample_sees_is_a_note(report_of,
     if finding:
         assert (finding.severity, finding.confidence) == ("notice", "low")
         assert "About 5 tasks sleep uninterruptibly" in finding.summary
+        assert finding.title == "Tasks sleep uninterruptibly, for no I/O that is counted"
 
 
 def test_reads_that_starve_behind_writes_are_said(report_of):
@@ -221,6 +222,7 @@ def test_a_load_average_beyond_all_tasks_that_are_counted_is_told(report_of, loa
     if finding:
         assert finding.confidence == "medium"
         assert "sleep uninterruptibly and are not counted as waiting for I/O" in finding.summary
+        assert finding.title == "Tasks sleep uninterruptibly, for no I/O that is counted"
 
 
 def test_a_crowd_that_is_counted_as_blocked_is_told_before_the_rest_of_the_load_average(report_of):

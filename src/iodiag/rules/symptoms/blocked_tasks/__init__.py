@@ -587,14 +587,14 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
             *((*starving(view, tasks[0], limits), *beside_it(view, tasks[0])) if tasks else ()),
             *written_back,
         ),
-        refutes=(_UNCOUNTED.format(", which bi and bo do not count" if paging is not None else ""),),
+        refutes=(_ELSEWHERE.format(", which bi and bo do not count" if paging is not None else ""),),
         cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
         remedy=(*_OF_MEMORY * bool(small), *todo["remedy"]),
         confirm=(*_SHOW_REFAULTS * bool(small), *_CONFIRM[:1] * (paging is None), *todo["confirm"]),
     )
 
 
-_UNCOUNTED = "tasks that wait on NFS or FUSE{}, or for free memory"
+_ELSEWHERE = "tasks that wait on NFS or FUSE{}, or for free memory"
 _OF_MEMORY = ("See what takes the memory (ps, free -m), and whether the same pages are read again.",)
 _SHOW_REFAULTS = ("grep workingset_refault /proc/vmstat",)
 
