@@ -1578,6 +1578,21 @@ def test_a_host_that_is_busier_at_other_times_is_healthy_now(util, is_told):
     assert ("busier at other times (sda: 62 % on average since boot, 5 %" in report.headline) is is_told
 
 
+@pytest.mark.parametrize("printed", ["dm-0", "data-home"])
+def test_averages_since_boot_are_of_a_device_by_any_of_its_names(printed):
+    """`iostat -N` prints the names of device-mapper."""
+    tree = "NAME KNAME TYPE ROTA\nsda sda disk 1\n`-data-home dm-0 lvm 1\n"
+    rows = (
+        "120.31 1100.62 2.10 350.17 4000.43 2.20 0.30 71.20",
+        *["9.00 90.00 2.00 3.00 15.00 2.00 0.02 4.00"] * 3,
+    )
+    head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    report = report_of(
+        tree, f"$ iostat -x 1\n{LINUX}" + "".join(f"{head}{printed} {row}\n\n" for row in rows)
+    )
+    assert "busier at other times (dm-0: 71 % on average since boot, 4 %" in report.headline
+
+
 # streams, and copies from one set of disks to another
 
 WRITTEN = load(950, 8, size=127, reads=0, util=95.0)

@@ -370,7 +370,7 @@ def _devices_without_samples(view: View) -> list[str]:
         return []
     has_io = np.any([old.floats(name) > 0 for name in ("ios_per_s", "reads_per_s", "writes_per_s")], axis=0)
     worked = old[has_io]["device"].distinct()
-    return [name for name in worked if view.series(view.topology.canonical(name)) is None]
+    return [name for name in worked if view.series(name) is None]
 
 
 _NOT_NAMED = "other devices"

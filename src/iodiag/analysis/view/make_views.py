@@ -172,7 +172,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
         left_out=left_out,
         odd_cpu=odd_cpu,
         wrapped=wrapped,
-        since_boot=since_boot,
+        since_boot={f: _with_canonical(t, topology) if f == "disk" else t for f, t in since_boot.items()},
         samples_by_device=parts,
     )
 

@@ -113,10 +113,9 @@ def _slower_than_since_boot(view: View, limits: Limits) -> dict[str, Slower]:
     old = view.since_boot.get("disk")
     if old is None or "disk" in view.average_only:
         return {}
-    names = np.array([view.topology.canonical(name) for name in old["device"]], dtype=object)
     found = {}
     for series in view.devices:
-        rows = old[names == series.name]
+        rows = old[np.asarray(old["device"] == series.name)]
         told = [_slower(series, rows, way, limits) for way in ("read", "write") if len(rows) == 1]
         if known := [values for values in told if values is not None]:
             found[series.name] = Slower(series.samples, rows, max(known, key=lambda values: values["ratio"]))
