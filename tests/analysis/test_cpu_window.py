@@ -21,6 +21,15 @@ VMSTAT = (
     * 4
 )
 
+SINCE_BOOT = (
+    "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    "avg-cpu:  %user %nice %system %iowait %steal %idle\n 6.11 0.00 3.21 48.00 0.00 42.68\n\n"
+    "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\nsda 7.31 97.42 2.10 4.17 20.33 2.00 0.02 5.18\n"
+)
+PAGED = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n13:00:00 pgpgin/s pgpgout/s\n" + "".join(
+    f"13:00:0{second} 700.00 800.00\n" for second in range(1, 7)
+)
+
 
 def cpu(user: float) -> str:
     return CPU.format(user, 96.12 - user)
@@ -40,6 +49,22 @@ def test_a_cpu_line_is_of_the_devices_below_it(text: str, users: list[float] | N
     view = view_of(text)
     found = view.cpu_at(view.devices[0].samples)
     assert (None if found is None else found.floats("user_pct").tolist()) == users
+
+
+@pytest.mark.parametrize(
+    ("texts", "iowait"),
+    [
+        ((SINCE_BOOT,), [48.0]),
+        ((PAGED, SINCE_BOOT), None),
+    ],
+    ids=["the same report", "samples of another"],
+)
+def test_averages_since_boot_are_of_no_other_report(texts: tuple[str, ...], iowait: list[float] | None):
+    view = view_of(*texts)
+    assert view.has_only_cpu_averages
+    rows = view.samples("disk" if len(texts) == 1 else "paging")
+    found = view.cpu_at(rows)
+    assert (None if found is None else found.floats("iowait_pct").tolist()) == iowait
 
 
 def test_runs_of_one_tool_below_those_of_another_are_paired_in_order():

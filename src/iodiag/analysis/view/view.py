@@ -188,7 +188,8 @@ class View:
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
         a different source, and then what it captured of that run stands for the window. Samples of iostat
-        in a later report than all devices do not: it prints the CPU above them, and those are lost.
+        in a later report than all devices do not: it prints the CPU above them, and those are lost. Nor do
+        averages, of which only those of the same report are told.
         """
         cpu = self.cpu_all
         if cpu is None:
@@ -196,6 +197,8 @@ class View:
         same = same_reports(cpu, rows)
         if same.any():
             return cpu[same]
+        if self.has_only_cpu_averages:
+            return None
         window = cpu[~self._is_without_devices(cpu)]
         return self.of_same_run(window, rows) if len(window) else None
 
