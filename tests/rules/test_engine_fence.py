@@ -51,3 +51,18 @@ def test_what_is_taken_into_another_finding_names_the_one_on_its_devices():
         ("sda",): "taken into first",
         ("sdb",): "taken into second",
     }
+
+
+def test_devices_with_several_layers_between_them_are_of_one_stack():
+    def rule(name, device, **relations):
+        def detect(view, limits):
+            yield own.finding(severity="warning", confidence="high", devices=(device,), summary=name)
+
+        own = Rule(name, name, "", (), Needs(), detect, role="cause", **relations)
+        return own
+
+    tree = "NAME KNAME TYPE\nsda sda disk\n`-pv dm-1 crypt\n  `-vg-pool dm-2 lvm\n    `-vg-thin dm-3 lvm\n"
+    found, _ = run(
+        [rule("effect", "dm-3"), rule("cause", "dm-1", explains=("effect",))], view_of(tree), {}, {}
+    )
+    assert {f.rule: f.explained_by for f in found} == {"effect": "cause", "cause": None}

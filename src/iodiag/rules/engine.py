@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.array.topmost_devices import relatives
 from iodiag.analysis.host.between_averages import over_hours
 from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.host.who_waits import waiting_crowd
@@ -51,7 +52,8 @@ def run(
         found, others = _run_one(rule, view, limits.get(rule.id, {}))
         findings += [_limited_by_capture(finding, rule, view) for finding in found]
         outcomes += [one for outcome in others for one in revoke_unproven_clear(outcome, rule, view)]
-    kept = precedence.order(findings, _relatives(view), rules)
+    stacks = {device.name: relatives(view, device.name) for device in view.topology}
+    kept = precedence.order(findings, stacks, rules)
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
         if (finding.rule, finding.devices) not in shown:
@@ -59,12 +61,11 @@ def run(
             winner = next((k.rule for k in near if finding.rule in k.supersedes), "another finding")
             reason = f"taken into {winner}, which explains the same samples"
             outcomes.append(Outcome(finding.rule, "finding", finding.devices, reason))
-    kept = merged(kept, view, _relatives(view))
+    kept = merged(kept, view, stacks)
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
-    kept.sort(key=by_harm)
-    kept = [replace(f, evidence=(*f.evidence, *evidence_of(view, f))) for f in kept]
+    kept = [replace(f, evidence=(*f.evidence, *evidence_of(view, f))) for f in sorted(kept, key=by_harm)]
     kept = [
         replace(adapt_commands(f, view), host=f.host or view.host, evidence=with_quotes(f.evidence, sources))
         for f in kept
@@ -150,18 +151,6 @@ _OF_TOP: dict[str, tuple[Confidence, str]] = {
     ),
 }
 """What screens of top leave open, and the confidence that they allow at most, by their column."""
-
-
-def _relatives(view: View) -> dict[str, frozenset[str]]:
-    """Per device, the devices above and below it."""
-    result: dict[str, set[str]] = {}
-    for device in view.topology:
-        below = {leaf.name for leaf in view.topology.leaves(device.name)}
-        below |= {member.name for member in view.topology.members(device.name)}
-        for other in below - {device.name}:
-            result.setdefault(device.name, set()).add(other)
-            result.setdefault(other, set()).add(device.name)
-    return {name: frozenset(others) for name, others in result.items()}
 
 
 def with_quotes(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
