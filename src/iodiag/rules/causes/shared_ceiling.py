@@ -43,6 +43,7 @@ from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import SYMPTOMS_AND_SATURATION
 from iodiag.table.table import stacked
 
@@ -89,12 +90,11 @@ def _ceiling(disks: list[DeviceSeries], limits: Limits) -> Ceiling | str:
 
 def _finding(found: Ceiling) -> Finding:
     is_bytes = found.column == "kb_per_s"
-    moved = "move {mb:.1f} MB/s ({mib:.1f} MiB/s)" if is_bytes else "complete {total:.0f} requests/s"
+    moved = "move {mb:.1f} MB/s" if is_bytes else "complete {total:.0f} requests/s"
     values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
         "total": found.level,
-        "mb": found.level / 1000,
-        "mib": found.level / 1024,
+        "mb": found.level / KB_PER_MB,
         "flat": found.flat,
         "shared": found.shared,
         "widest": found.widest,
@@ -134,9 +134,9 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     values: Values = {
         "device": found.disks[0].name,
         "others": ", ".join(series.name for series in found.disks[1:]),
-        "alone": alone_kb / 1000,
-        "each": each_kb / 1000,
-        "sum": found.total_kb / 1000,
+        "alone": alone_kb / KB_PER_MB,
+        "each": each_kb / KB_PER_MB,
+        "sum": found.total_kb / KB_PER_MB,
         "alone_ms": alone_ms,
         "each_ms": each_ms,
         "times": alone_kb / each_kb,
@@ -169,7 +169,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
 
 def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
     rows = stacked([series.samples for series in streams])
-    rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
+    rates = [weighted.mean(series.samples, "kb_per_s") / KB_PER_MB for series in streams]
     values: Values = {
         "count": len(streams),
         "sum": float(np.sum(rates)),
