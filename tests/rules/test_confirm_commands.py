@@ -7,9 +7,11 @@ import shlex
 
 import pytest
 
-from iodiag.rules.confirm_commands import PLACEHOLDERS
+from iodiag.rules import all_rules
+from iodiag.rules.confirm_commands import PLACEHOLDERS, adapt_commands
 from iodiag.rules.selection import chosen_rules
 from sample_files import FILES, analyzed
+from views import view_of
 from writers.captures import iostat, vmstat
 from writers.loads import load
 
@@ -73,6 +75,34 @@ def test_a_disk_gets_disk_tools_with_its_name(report_of):
 
 def test_a_partition_is_read_at_its_disk(report_of):
     assert "smartctl -x /dev/sdb" in advice(report_of, "sdb3")[1]
+
+
+@pytest.mark.parametrize(
+    ("device", "folder"),
+    [
+        ("sdb3", "sdb"),
+        ("nvme0n1p2", "nvme0n1"),
+        ("vdc1", "vdc"),
+        ("dasda1", "dasda"),
+        ("nbd0p1", "nbd0"),
+        ("rbd3p2", "rbd3"),
+        ("cciss/c0d1p1", "cciss!c0d1"),
+        ("nvme0n1", "nvme0n1"),
+        ("sr0", "sr0"),
+        ("rbd3", "rbd3"),
+        ("xvda1", "xvda1"),
+    ],
+)
+def test_only_whole_disks_have_a_folder_of_their_own(device, folder):
+    stated = all_rules()["flush-latency"].finding(
+        severity="warning",
+        confidence="high",
+        devices=(device,),
+        summary="",
+        confirm=("cat /sys/block/DEVICE/queue/write_cache",),
+    )
+    adapted = adapt_commands(stated, view_of(iostat([{device: STUCK}] * 3)))
+    assert adapted.confirm[0] == f"cat /sys/block/{folder}/queue/write_cache"
 
 
 @pytest.mark.parametrize("device", LAYERS)

@@ -43,7 +43,9 @@ _OF_NETWORKS = "On a network volume"
 _USB = re.compile(r"usb|flash (disk|drive)|cruzer|datatraveler", re.IGNORECASE)
 _SAFE = re.compile(r"[\w.+:/@!-]+")
 _NUMBERS = re.compile(r"dev(\d+)-(\d+)")
-_PARTITION = re.compile(r"((?:sd|hd)[a-z]+)\d+|((?:nvme\d+n|mmcblk)\d+)p\d+")
+_PARTITION = re.compile(
+    r"((?:sd|hd|vd|dasd)[a-z]+)\d+|((?:nvme\d+n|mmcblk|nbd|rbd|loop)\d+|cciss/c\d+d\d+)p\d+"
+)  # xvda1 may be a whole disk
 
 
 @dataclass(frozen=True)
