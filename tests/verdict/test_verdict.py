@@ -321,6 +321,23 @@ def test_elsewhere_needs_evidence_and_harm(severity, confidence):
     assert judged([finding("elsewhere", severity, confidence, device=None)])[0].state != "elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("severity", "confidence", "is_told"),
+    [
+        ("warning", "medium", True),
+        ("warning", "low", False),
+        ("notice", "high", False),
+        ("info", "high", False),
+    ],
+)
+def test_what_another_host_has_elsewhere_is_told_by_the_same_measure(severity, confidence, is_told):
+    first = finding("elsewhere", device=None, host="box")
+    beside = finding("elsewhere", severity, confidence, device=None, host="db2", summary="No CPU is left.")
+    found, text = judged([first, beside])
+    assert found.state == "elsewhere"
+    assert ("Also found: " in text) is is_told
+
+
 def test_harm_in_the_storage_comes_before_elsewhere():
     found, _ = judged([finding("elsewhere", device=None), finding("symptom")])
     assert found.state == "open"

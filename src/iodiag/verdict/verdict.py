@@ -153,7 +153,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
     troubles = [f for f in findings if f.role in ("symptom", "cause") and _is_warning(f)]
     if troubles:
         return _of_trouble(troubles, findings, views, suspects)
-    elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
+    elsewhere = _elsewhere(findings)
     if elsewhere and not slow:
         return _of_elsewhere(elsewhere[0], findings, views)
     averaged = {
@@ -199,7 +199,7 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
 def _of_elsewhere(first: Finding, findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     """What is the trouble instead of the storage, and what another host has of that kind."""
     begins = "Not the speed of the devices" if first.devices else "Not storage"
-    beside = [f for f in findings if f.role == "elsewhere" and f.host != first.host][:1]
+    beside = [f for f in _elsewhere(findings) if f.host != first.host][:1]
     also = "".join(f" Also found: {on_its_host(f.summary, f.host, views)}" for f in beside)
     return _about(first, "elsewhere"), on_its_host(_after_colon(begins, first), first.host, views) + also
 
@@ -304,6 +304,11 @@ def _is_warning(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= WARNING
 
 
+def _elsewhere(findings: Iterable[Finding]) -> list[Finding]:
+    """Troubles that are not the storage's."""
+    return [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
+
+
 def _about(finding: Finding, state: Word, asks: str = "", also: str = "") -> Verdict:
     named = (finding.rule, finding.devices, finding.severity, finding.confidence)
     return Verdict(state, *named, asks.strip(), also.strip())
@@ -319,8 +324,7 @@ def _of_trouble(
     twins = [f for f in rest if (f.rule, f.title, f.host) == (first.rule, first.title, first.host)]
     names = [name for name in dict.fromkeys(n for f in twins for n in f.devices) if name not in first.devices]
     others = [f"the same of {', '.join(names[:SHOWN])}{more(len(names) - SHOWN)}"] if names else []
-    beside = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_warning(f)]
-    rest += [f for f in beside if not f.explained_by]
+    rest += [f for f in _elsewhere(findings) if not f.explained_by]
     others += dict.fromkeys(f.title for f in rest if f.rule != first.rule)
     then = f" Also found: {'; '.join(others[:2])}{more(len(others) - 2)}." if others else ""
     if first.role == "cause":
