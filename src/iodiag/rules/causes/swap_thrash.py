@@ -337,7 +337,7 @@ def _taken(view: View, frame: Table, limits: Limits) -> Finding | Outcome | None
     CPUs' time meanwhile, and else is in doubt.
     """
     used, room = swap_used_kb(view, frame), room_kb(view, frame)
-    seconds = np.nan_to_num(frame.floats("interval_s"), nan=1.0)
+    seconds = weighted.seconds_or_one(frame)
     went = float(np.nansum((frame.floats("out_kb") * seconds)[1:]))
     known = np.isfinite(used) & np.isfinite(room)
     if "swapping" in view.average_only or known.sum() < FEW:
