@@ -215,7 +215,7 @@ def array_traffic(rows: Table) -> ArrayTraffic:
     *rates, _ = ArrayTraffic._fields
     means = {name: weighted.mean(rows, f"{name}_per_s") for name in rates}
     counted = rows.floats("ios_per_s") + rows.floats("legs_ios_per_s")
-    requests = float(np.nansum(counted * np.maximum(weighted.seconds_or_one(rows), 1.0)))
+    requests = float(np.nansum(counted * weighted.seconds_or_one(rows)))
     return ArrayTraffic(**means, requests=requests)
 
 

@@ -223,7 +223,7 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
     moved = paid.legs_read_kb if len(rates) == len(reads) else paid.legs_read_kb + paid.legs_write_kb
     merged = sum(np.nan_to_num(array.leg_mean(rows, "read_merges_per_s")).tolist())
-    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
+    lengths = weighted.seconds_or_one(rows)
     is_onto_one = is_rebuild(array)[rows["place"]].mean() > 0.5
     rebuilt = array.legs[reads.index(min(reads))].name if is_onto_one else ""
     readers, slots = len(reads) - is_onto_one, max(array.slots, len(reads))

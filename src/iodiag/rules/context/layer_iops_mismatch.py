@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     """The ratios that a tenth of the used samples stay below and above, with the samples beyond them."""
     rows = pair.rows
-    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
+    lengths = weighted.seconds_or_one(rows)
     counted = rows.floats("upper_ios_per_s") + rows.floats("lower_ios_per_s")
     moved = [rows.floats(f"{layer}_kb_per_s") for layer in ("upper", "lower")]
     used = rows.floats("upper_ios_per_s") >= limits.least_ios
