@@ -16,6 +16,7 @@ from iodiag.analysis.host.cpu import fullest_cpu
 from iodiag.analysis.host.disk_health import volumes
 from iodiag.analysis.host.kernel_events import shows_guest
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
+from iodiag.analysis.measure.known_counter_bugs import version_of
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
@@ -169,8 +170,8 @@ def _with_known_limits(text: str, kernel: str | None) -> str:
 
 
 def _is_before(kernel: str | None, since: tuple[int, int]) -> bool:
-    release = re.match(r"(\d+)\.(\d+)", kernel or "")
-    return release is not None and (int(release[1]), int(release[2])) < since
+    version = version_of(kernel)
+    return version is not None and version < since
 
 
 _OF_GUEST = (

@@ -24,7 +24,6 @@ References: block/genhd.c and diskstats of the Linux kernel; sysstat issues 187 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -36,7 +35,7 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
-from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug, version_of
 from iodiag.analysis.states.state_sentences import replaced_ms
 from iodiag.analysis.states.states import counts_no_bytes
 from iodiag.analysis.view.request_columns import BROKEN_TIME, LITTLE, LITTLE_SLACK, is_outside
@@ -211,7 +210,8 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 
     A depth above them is time of flushes where the source has no column for these.
     """
-    if series.is_stacked or not _is_from(view.kernel, (5, 0)):
+    version = version_of(view.kernel)
+    if series.is_stacked or version is None or version < (5, 0):
         return
     samples = series.samples
     ios, depth = samples.floats("ios_per_s"), samples.floats("queue_depth")
@@ -467,11 +467,6 @@ def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
         text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
         values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
         yield cite(cpu[is_off], text, values)
-
-
-def _is_from(kernel: str | None, least: tuple[int, int]) -> bool:
-    match = re.match(r"(\d+)\.(\d+)", kernel or "")
-    return match is not None and (int(match[1]), int(match[2])) >= least
 
 
 RULE = Rule(
