@@ -46,7 +46,7 @@ def longest_stretch(rows: Table, mask: Mask, gap: int = 1) -> slice | None:
     return longest_among(rows, np.flatnonzero(mask), gap)
 
 
-def longest_among(rows: Table, holds: Places, gap: int = 1) -> slice | None:
+def longest_among(rows: Table, holds: Places, gap: int) -> slice | None:
     """The same by the places of the samples in which a condition holds."""
     found = _bridged(rows, holds, gap)
     if found is None:
@@ -113,14 +113,14 @@ def seconds(rows: Table) -> float:
     return float(np.nansum(lengths)) if (~np.isnan(lengths)).any() else float("nan")
 
 
-def is_sustained(rows: Table, samples: int = LEAST_SAMPLES, least_seconds: float = LEAST_SECONDS) -> bool:
+def is_sustained(rows: Table) -> bool:
     """Whether a window is long enough for more than `low` confidence.
 
     Samples of five minutes and more are long windows by themselves: two are enough.
     """
     length = seconds(rows)
     if np.isnan(length):
-        return len(rows) >= samples
+        return len(rows) >= LEAST_SAMPLES
     if len(rows) >= 2 and length / len(rows) >= 300:
         return True
-    return len(rows) >= samples and length >= least_seconds
+    return len(rows) >= LEAST_SAMPLES and length >= LEAST_SECONDS

@@ -85,7 +85,7 @@ class State:
     @cached_property
     def held(self) -> float:
         """Requests in flight by Little's law: the rate of all times their mean latency."""
-        return self.ios * _by_requests(self.rows, "latency_ms", "ios_per_s") / 1000
+        return self.ios * _by_requests(self.rows, "latency_ms") / 1000
 
     @cached_property
     def _own_rate(self) -> float:
@@ -110,13 +110,13 @@ class State:
         moved = self.mean("reads_per_s") + self.mean("writes_per_s")
         if self.kind != "discards" and self.mean("discards_per_s") > 0 and moved > 0:
             return (self.mean("read_kb_per_s") + self.mean("write_kb_per_s")) / moved
-        return _by_requests(self.rows, "size_kb", "ios_per_s")
+        return _by_requests(self.rows, "size_kb")
 
     @cached_property
     def latency_ms(self) -> float:
         """Mean latency of a request."""
         own = math.nan if math.isnan(self._own_rate) else self.mean(f"{self.kind[:-1]}_await_ms")
-        return own if own > 0 else _by_requests(self.rows, "latency_ms", "ios_per_s")
+        return own if own > 0 else _by_requests(self.rows, "latency_ms")
 
     @cached_property
     def util(self) -> float:
@@ -198,8 +198,8 @@ def contradicts(state: State) -> bool:
     return counted < LITTLE * held - LITTLE_SLACK and not is_disproved
 
 
-def _by_requests(rows: Table, column: str, rate: str) -> float:
-    data, weights = rows.floats(column), rows.floats(rate) * weighted.lengths(rows)
+def _by_requests(rows: Table, column: str) -> float:
+    data, weights = rows.floats(column), rows.floats("ios_per_s") * weighted.lengths(rows)
     known = ~np.isnan(data) & (weights > 0)
     return float((data[known] * weights[known]).sum() / weights[known].sum()) if known.any() else math.nan
 

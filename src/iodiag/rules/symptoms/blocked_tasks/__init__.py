@@ -239,7 +239,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     held = [*(held_up if is_direct else _lasting)(view, all_rows, limits)]
     beside = [*beside_it(view, all_rows)]
-    others = [*hung, *starving(view, rows, limits), *beside, *held]
+    others = [*hung, *starving(view, limits), *beside, *held]
     others += devices_meanwhile(view, rows, mean, limits, is_waited=bool(waits))
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * (is_direct or bool(held)) + (view.cpus is not None) + witnesses
@@ -584,7 +584,7 @@ def _of_disks(view: View, rows: Table, limits: Limits) -> Finding:
         evidence=(
             *evidence,
             *fallen,
-            *((*starving(view, tasks[0], limits), *beside_it(view, tasks[0])) if tasks else ()),
+            *((*starving(view, limits), *beside_it(view, tasks[0])) if tasks else ()),
             *written_back,
         ),
         refutes=(_ELSEWHERE.format(", which bi and bo do not count" if paging is not None else ""),),

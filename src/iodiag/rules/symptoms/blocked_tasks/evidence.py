@@ -286,7 +286,7 @@ def iowait_of_others(view: View, rows: Table, limits: Limits) -> Iterator[Eviden
         yield cite(others, text, values, worst="iowait_pct")
 
 
-def starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+def starving(view: View, limits: Limits) -> Iterator[Evidence]:
     """Reads that fall while writes flood, or the reverse."""
     paging = view.samples("paging")
     if paging is None or "paging" in view.average_only:
