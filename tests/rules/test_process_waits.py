@@ -174,9 +174,25 @@ def test_swap_that_is_used_for_the_most_part_is_told_beside_it(report_of, used, 
     ],
 )
 def test_what_disks_write_beyond_processes_is_told(report_of, asked, written, told):
-    headline = report_of(iotop("rsync", 3.0, asked=asked, written=written)).headline
-    assert told in headline
-    assert ("the disks wrote" in headline) == bool(told)
+    """Of one sample with why it may be of earlier writes."""
+    one = iotop("rsync", 3.0, asked=asked, written=written)
+    for text, is_one in ((one, True), (one * 2, False)):
+        headline = report_of(text).headline
+        assert told in headline
+        assert ("the disks wrote" in headline) == bool(told)
+        assert ("writing is delayed" in headline) == (bool(told) and is_one)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_of_kernel"),
+    [("[txg_sync]", True), ("[xfsaild/sdb1]", True), ("[md7_raid5]", True), ("postgres: checkpointer", False)],
+)
+def test_a_thread_that_writes_for_others_is_not_said_to_wait_for_no_volume(report_of, command, is_of_kernel):
+    report = report_of(iotop(command, 63.0, "0.00 B/s", "0.00 B/s", "410.00 K/s", "8.20 M/s"))
+    assert ("not for volume" in report.headline) != is_of_kernel
+    assert ("what it writes for others is counted as theirs" in report.headline) == is_of_kernel
+    assert "the disks wrote 8,397 kB/s, 20.5 times the 410 kB/s" in report.headline
+    assert report.headline.count(" for I/O 63 % of its time") == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.host.between_averages import between_averages
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.host.process_of_device import asks_no_disk, fills_cache
+from iodiag.analysis.host.process_of_device import asks_no_disk, fills_cache, is_of_kernel
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import RANDOM_KB, sane_limit_ms, usual_ms
@@ -105,7 +105,8 @@ def _of_a_process(views: Sequence[View], told: str) -> str:
     if (share := late.number("io_pct")) >= _SOME_PCT and late.word("process") not in told:
         values |= {"late": late.word("process"), "share": share}
         text += "; {late} waited for I/O {share:.0f} % of its time"
-        text += _FOR_NO_VOLUME if _moved(late) < IDLE_KB_PER_S else ""
+        what = _FOR_OTHERS if is_of_kernel(late.word("process")) else _FOR_NO_VOLUME
+        text += what if _moved(late) < IDLE_KB_PER_S else ""
     return say(text, values)
 
 
@@ -126,6 +127,9 @@ _NEARLY_ALL = 0.9
 
 _FOR_NO_VOLUME = " while it moved next to nothing: for flushes (fsync, commits) or metadata, not for volume"
 """What a task waits for that reads and writes hardly anything itself."""
+
+_FOR_OTHERS = " (a thread of the kernel: what it writes for others is counted as theirs)"
+"""Why nothing is known of what such a thread waits for by the bytes counted as its own."""
 
 
 def _others(facts: Sequence[Fact], kb: Sequence[float], told: int, values: Values) -> str:
@@ -161,8 +165,12 @@ def _written_apart(views: Sequence[View]) -> str:
                 if asked
                 else "processes nothing"
             )
-            return say(f"; the disks wrote {{written:.0f}} kB/s, {text} meanwhile", values)
+            text += " meanwhile" + _DELAYED * (fact.number("samples") == 1)
+            return say(f"; the disks wrote {{written:.0f}} kB/s, {text}", values)
     return ""
+
+
+_DELAYED = " (writing is delayed: one sample may hold what was written before)"
 
 
 def disks_together(views: Sequence[View], told: Finding | None = None) -> str:

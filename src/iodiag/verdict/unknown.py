@@ -172,13 +172,14 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
     is_slow = any(health == "slow" for view in views for _, health in healths(view))
     if not calm and not is_slow and any(view.devices for view in views) and all(map(nobody_waits, views)):
         calm = f"{first_said(views, nobody_waits)}; {why_unknown(views)}"
-    also = first_said(views, lambda view: f"{mostly_waits(view)}{who_uses_a_cpu(view)[0]}")
+    why = calm or why_unknown(views)
+    also = first_said(views, lambda view: f"{mostly_waits(view, why)}{who_uses_a_cpu(view)[0]}")
     if calm:
         is_calm &= not any(map(many_ask, views))
         at_times = "If it is slow at times, capture more then:"
         more = more.replace("Capture more while it is slow:", at_times) if is_calm else more
         return _no_proof(calm + also, is_calm), more
-    return f"This capture is not enough: {why_unknown(views)}{also}.", more
+    return f"This capture is not enough: {why}{also}.", more
 
 
 def where_of(host: str | None, views: Sequence[View]) -> str:

@@ -177,15 +177,18 @@ def _moved_kb(fact: Fact) -> float:
     return sum(weighted.or_zero(fact.number(f"{way}_kb_per_s")) for way in ("read", "write"))
 
 
-def mostly_waits(view: View) -> str:
-    """The process that waits for I/O for the most of its time, as the end of a clause; no flusher."""
+def mostly_waits(view: View, told: str) -> str:
+    """The process that waits for I/O for the most of its time, as the end of a clause; no flusher.
+
+    Nor one of which a sentence has `told` that it waited.
+    """
     facts = view.facts_of("pidstat", "iotop")
     length = sample_s(facts)
     named = [fact for fact in facts if (name := fact.word("process")) and not is_flusher(name)]
     asking = (fact for fact in named if not asks_no_disk(fact.word("process")))
     shares = [(weighted.or_zero(waited_pct(fact, length)), fact) for fact in asking]
     share, most = max(shares, key=lambda one: one[0], default=(0.0, None))
-    if most is None or not share >= _MOSTLY_PCT:
+    if most is None or not share >= _MOSTLY_PCT or f"{most.word('process')} waited for I/O" in told:
         return ""
     values: Values = {**most.values, "share": min(100.0, share), "tool": most.kind}
     return say("; {process} waits for I/O {share:.0f} % of its time by {tool}", values)
