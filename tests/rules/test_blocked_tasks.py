@@ -962,6 +962,29 @@ def test_a_first_screen_of_top_is_of_now_where_the_load_average_is_a_crowd_that_
     assert ("possibly" in report.headline) is (told[1] == "low")
 
 
+@pytest.mark.parametrize(
+    ("load", "running", "shares", "told"),
+    [
+        ("31.20, 30.40, 31.90", 3, "7.0 us, 20.0 id, 71.0 wa", ("warning", "medium")),
+        ("31.20, 30.40, 31.90", 19, "7.0 us, 20.0 id, 71.0 wa", ("notice", "low")),
+        ("31.20, 9.40, 2.90", 3, "7.0 us, 20.0 id, 71.0 wa", ("notice", "low")),
+        ("31.20, 30.40, 31.90", 3, "57.0 us, 20.0 id, 21.0 wa", ("notice", "low")),
+    ],
+    ids=["for 15 minutes", "they run", "a moment", "CPUs that work"],
+)
+def test_a_load_of_which_next_to_none_runs_waits_though_cpus_are_idle_as_well(
+    report_of, load, running, shares, told
+):
+    counted = f"Tasks: 410 total,  {running} running, 391 sleeping,   0 stopped,   0 zombie\n%Cpu(s)"
+    text = LOADED.replace("159.47, 149.89, 160.80", load).replace("%Cpu(s)", counted)
+    for old, new in zip(("2.0 us", "0.0 id", "95.6 wa"), shares.split(", "), strict=True):
+        text = text.replace(old, new)
+    finding = only(report_of(text))
+    assert (finding.severity, finding.confidence) == told
+    assert f"; {running} of 410 processes run at that moment" in finding.summary
+    assert ("about 28 tasks wait, and have for 15 minutes" in finding.summary) is (told[0] == "warning")
+
+
 def test_what_two_runs_did_is_told_of_each_and_is_no_effect_of_how_many_wait(report_of):
     many = [{"b": 90 + n, "wa": 80, "bi": 120_000} for n in range(6)]
     few = [{"b": 30 + n, "wa": 20, "bi": 500_000} for n in range(6)]

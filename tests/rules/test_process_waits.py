@@ -185,7 +185,12 @@ def test_what_disks_write_beyond_processes_is_told(report_of, asked, written, to
 
 @pytest.mark.parametrize(
     ("command", "is_of_kernel"),
-    [("[txg_sync]", True), ("[xfsaild/sdb1]", True), ("[md7_raid5]", True), ("postgres: checkpointer", False)],
+    [
+        ("[txg_sync]", True),
+        ("[xfsaild/sdb1]", True),
+        ("[md7_raid5]", True),
+        ("postgres: checkpointer", False),
+    ],
 )
 def test_a_thread_that_writes_for_others_is_not_said_to_wait_for_no_volume(report_of, command, is_of_kernel):
     report = report_of(iotop(command, 63.0, "0.00 B/s", "0.00 B/s", "410.00 K/s", "8.20 M/s"))

@@ -29,6 +29,24 @@ def test_a_load_average_is_a_fact_of_its_time(text, clock):
     assert fact.text.endswith(f", at {clock}" if clock else "by that of 15")
 
 
+@pytest.mark.parametrize(
+    ("head", "up_s", "running"),
+    [
+        ("top - 09:14:02 up 41 min,  1 user,  load average: 6.31, 4.20, 1.87", 2460, 3),
+        ("top - 09:14:02 up 12 days,  3:41,  2 users,  load average: 6.31, 4.20, 1.87", 1050060, 3),
+        ("top - 09:14:02 up 1 day,  8 min,  2 users,  load average: 6.31, 4.20, 1.87", 86880, 3),
+        (" 09:14:02 up  3:41,  2 users,  load average: 6.31, 4.20, 1.87", 13260, None),
+    ],
+)
+def test_top_counts_what_runs_at_that_moment(head, up_s, running):
+    tasks = "Tasks: 190 total,   3 running, 187 sleeping,   0 stopped,   0 zombie"
+    (block,) = (one for one in blocks_of(FORMAT, f"{head}\n{tasks}\n") if one.facts)
+    (fact,) = block.facts
+    assert (fact.number("up_s"), fact.values.get("running")) == (up_s, running)
+    assert block.used == (1 if running is None else 2)
+    assert ("; 3 of 190 processes run at that moment" in fact.text) == (running is not None)
+
+
 @pytest.mark.parametrize("text", ["load average: high", "09:14 up, then down: load average: 6.31"])
 def test_prose_about_it_is_none(text):
     assert not any(block.facts for block in blocks_of(FORMAT, text + "\n"))

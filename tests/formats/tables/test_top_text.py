@@ -44,7 +44,7 @@ def test_each_number_is_of_its_word_and_in_its_unit():
     assert (cpu["irq_pct"], cpu["softirq_pct"], cpu["cpu"]) == (1, 0.5, "all")
     assert [row(capture, name)["line"] for name in ("cpu", "memory", "swap")] == [3, 4, 4]
     assert {fact.kind: fact.ref.first for fact in capture.evidence} == {"uptime": 1, "top-processes": 8}
-    assert capture.ledgers[0].counts == {"row": 3, "context": 3, "noise": 1}
+    assert capture.ledgers[0].counts == {"row": 3, "context": 4}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.cpu import HELD_PCT, cpu_shares
 from iodiag.analysis.host.process_of_device import is_flusher
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers, same_reports
@@ -155,13 +155,17 @@ def load_average(view: View) -> Fact | None:
 def waiting_crowd(view: View) -> float:
     """The lesser load average of 1 and 15 minutes where it is a crowd's and CPUs mostly wait; else 0.
 
-    It is of now, even where the shares of CPU time may be averages since boot.
+    It is of now, even where the shares of CPU time may be averages since boot. Where the tasks that run at
+    that moment are counted, it is of the others; CPUs may be idle then as well.
     """
     counted, shares = load_average(view), cpu_shares(view.cpu_all)
-    if counted is None or shares is None or not shares.is_io_bound:
+    if counted is None or shares is None:
         return 0.0
     load = min(counted.number("load_one"), counted.number("load_fifteen"))
-    return load if load >= CROWD_LOAD else 0.0
+    running = counted.number("running")
+    is_held = shares.iowait >= HELD_PCT if running >= 0 else shares.is_io_bound
+    load -= running if running >= 0 else 0.0
+    return load if is_held and load >= CROWD_LOAD else 0.0
 
 
 CROWD_LOAD, CROWDED_LOAD = 20.0, 100.0

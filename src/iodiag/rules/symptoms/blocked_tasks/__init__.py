@@ -424,6 +424,8 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     then = "".join(f"; meanwhile {item.text}" for item in did)
     counted, waiting = load_average(view), waiting_crowd(view)
     then += f"; {counted.text}" if counted else ""
+    values |= {"waiting": waiting}
+    then += "; about {waiting:.0f} tasks wait, and have for 15 minutes" * (waiting > 0)
     # a ring that waits for nothing takes one CPU: not the time of all
     is_part = not waiting and weighted.mean(rows, "idle_pct", "cpu") > NO_IDLE_PCT
     bug = known_bug(view.kernel, "iowait_pct", "too high") if is_part else None
