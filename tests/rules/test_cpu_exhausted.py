@@ -451,6 +451,76 @@ def test_a_process_that_uses_all_of_a_cpu_is_named(report_of, listing, told):
         assert not any(command.startswith(("pidstat", "top")) for command in finding.confirm)
 
 
+def screen(shares, rows, *, up="3 days,  4:10", load="17.30, 16.80, 12.20", running=6):
+    """One screen of top: the CPUs' shares, and processes as (number, user time share, TIME+, command)."""
+    text = f"top - 11:02:40 up {up},  1 user,  load average: {load}\n"
+    text += f"Tasks: 240 total,  {running:2} running, {240 - running} sleeping,   0 stopped,   0 zombie\n"
+    text += (
+        f"%Cpu(s): {shares}\nKiB Mem : 65942988 total, 35771312 free,  3017167 used, 27154509 buff/cache\n"
+    )
+    for pid, (share, spent, command) in enumerate(rows, 301):
+        text += ("\n" + _TOP) * (pid == 301)
+        text += f"{pid:7} root      20   0       0      0      0 R {share:>5}   0.0 {spent:>9} {command}\n"
+    return text
+
+
+IDLE = " 0.3 us,  2.7 sy,  0.0 ni, 94.0 id,  3.0 wa,  0.0 hi,  0.0 si,  0.0 st"
+SPINNING = [(share, f"{minutes}:10.00", "[lockd]") for share, minutes in ((94.0, 41), (91.5, 37), (88.0, 52))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "told"),
+    [
+        (SPINNING, {}, ("warning", "medium")),
+        (SPINNING, {"load": "4.00, 3.10, 0.90"}, ("notice", "medium")),
+        (SPINNING, {"up": "40 min"}, None),
+        (SPINNING[:1], {}, None),
+    ],
+    ids=["for long", "for a moment", "as much since boot", "one thread"],
+)
+def test_several_threads_of_the_kernel_that_use_a_cpu_each_are_told(report_of, rows, options, told):
+    report = report_of(screen(IDLE, rows, **options))
+    finding = only(report)
+    assert (finding and (finding.severity, finding.confidence)) == told
+    if told:
+        assert "3 threads of the kernel ([lockd]) use 2.7 CPUs, and 130 minutes" in finding.summary
+        assert finding.confirm[0] == "perf top -g"
+        assert "average since boot" not in finding.summary
+    if told == ("warning", "medium"):
+        assert report.verdict.state == "elsewhere"
+        assert "6 tasks run at that moment, and about 11 wait" in report.headline
+
+
+def test_tasks_of_one_name_that_are_none_of_the_kernel_are_summed_and_no_finding(report_of):
+    rows = [(share, spent, "java") for share, spent, _ in SPINNING]
+    text = screen(IDLE, rows).replace("       0      0      0 R", " 1466688 173192  62468 R")
+    report = report_of(text)
+    assert only(report) is None
+    assert "; 3 tasks named java use 2.7 CPUs by top" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("spent", "shares", "state"),
+    [
+        ("21:40.00", "95.1 us,  2.2 sy,  0.0 ni,  2.7 id,  0.0 wa", "elsewhere"),
+        ("59:40.00", "95.1 us,  2.2 sy,  0.0 ni,  2.7 id,  0.0 wa", "unknown"),
+        ("21:40.00", "55.1 us,  2.2 sy,  0.0 ni, 42.7 id,  0.0 wa", "unknown"),
+    ],
+    ids=["of now", "as much since boot", "CPUs of another time"],
+)
+def test_a_first_screen_is_of_now_where_its_processes_use_far_more_than_since_boot(
+    report_of, spent, shares, state
+):
+    """1 h up and 2 CPUs, of which the process has used 18 or 50 %."""
+    rows = [(192.5, spent, "indexd"), (1.3, "0:04.10", "sshd")]
+    report = report_of(screen(shares, rows, up="1:00", load="2.80, 2.60, 2.40"))
+    assert report.verdict.state == state
+    notes = [one for one in report.findings if one.rule == "first-report-since-boot"]
+    assert (not notes) == (state == "elsewhere")
+    if state == "elsewhere":
+        assert "since boot" not in report.headline
+
+
 def test_cpus_of_which_no_sample_shows_all_are_not_said_to_be_unread(report_of):
     rows = "".join(
         f"%Cpu{n}  :  2.0 us,  1.0 sy,  0.0 ni, 90.0 id,  7.0 wa,  0.0 hi,  0.0 si,  0.0 st\n" for n in "01"

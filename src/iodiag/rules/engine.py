@@ -31,6 +31,7 @@ from iodiag.rules import precedence
 from iodiag.rules.clear_conditions import not_ruled_out, revoke_unproven_clear
 from iodiag.rules.confirm_commands import adapt_commands
 from iodiag.rules.merged_findings import merged
+from iodiag.table.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,8 @@ def _lacking(alternative: Mapping[str, tuple[str, ...]], rule: Rule, view: View)
 def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
     used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
+    if not (finding.devices or any(_rests_on(finding, view.samples(name)) for name in used)):
+        used = set()
     about = "disk" if finding.devices else None
     is_now = about is None and used == {"cpu"} and waiting_crowd(view) > 0
     # what needs no table is from logs and reports of devices, which are no averages
@@ -131,6 +134,14 @@ def _limited_by_capture(finding: Finding, rule: Rule, view: View) -> Finding:
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")
     return finding
+
+
+def _rests_on(finding: Finding, table: Table | None) -> bool:
+    """Whether what speaks for a finding may be of rows of a table: a list of processes is of none."""
+    cited = [item for item in finding.evidence if item.weighs == "for"]
+    lines = [line for item in cited for line in item.lines]
+    is_whole = lines and all(item.rows == len(item.lines) for item in cited)
+    return not is_whole or table is None or bool(np.isin(table["line"], lines).any())
 
 
 def _limited_by_top(finding: Finding, view: View) -> Finding:

@@ -25,6 +25,17 @@ def test_those_that_sleep_uninterruptibly_are_named():
     assert "password" not in f"{counted} {asleep}"
 
 
+def test_those_of_the_busiest_name_are_summed():
+    rows = [process(n, "R", share, "[kcompactd]") for n, share in enumerate(("81.0", "92.5", "4.0"), 3)]
+    rows += [process(9, "S", "60.0", "java")]
+    (counted,) = facts_of(HEADER + "".join(rows))
+    names = ("alike", "alike_pct", "alike_cpu_s", "listed_pct", "kernel_threads")
+    assert [counted.number(name) for name in names] == [2, 173.5, 13.02, 237.5, 2]
+    assert counted.text.endswith("92.5 % of a CPU; 2 of that name use 173.5 % in all")
+    (longer,) = facts_of(HEADER + rows[0].replace("0:06.51", "999,14"))  # in hours
+    assert "alike_cpu_s" not in longer.values
+
+
 def test_columns_are_known_by_their_words():
     header = "  PID %CPU S USER     nTH COMMAND\n"
     _, asleep = facts_of(

@@ -81,6 +81,9 @@ def who_uses_a_cpu(view: View) -> tuple[str, Fact | None]:
     most = max(shown, key=lambda fact: np.nan_to_num(fact.number("cpu_pct")), default=None)
     if most is None or not most.number("cpu_pct") >= _ALL_OF_ONE_PCT:
         return "", None
+    if most.number("alike") > 1:
+        values: Values = {**most.values, "cpus": most.number("alike_pct") / 100}
+        return say("; {alike} tasks named {process} use {cpus:.1f} CPUs by {tool}", values), most
     in_kernel = ", {system_pct:.0f} % in the kernel" if most.number("system_pct") >= HELD_PCT else ""
     return say("; {process} uses {cpu_pct:.0f} % of a CPU by {tool}" + in_kernel, most.values), most
 

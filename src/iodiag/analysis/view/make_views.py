@@ -25,6 +25,7 @@ from iodiag.analysis.view.request_columns import (
     without_one_more,
     without_phantoms,
 )
+from iodiag.analysis.view.top_screens import is_of_screens
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.analysis.view.wrapped_rates import without_wrapped
 from iodiag.analysis.view.wrapped_time import with_time_of_parts
@@ -139,7 +140,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection, sources: Mapp
                 odd_cpu, samples = samples[~are_shares], samples[are_shares]
         if samples is not None and "since_boot" in samples:
             if family == "cpu" and "may_be_sample" in samples:
-                samples = _without_doubt(samples, inputs.tables.get("disk"))
+                samples = _without_doubt(samples, inputs, selection.cpus)
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             since_boot[family], samples = samples[is_old], samples[~is_old]
         old = since_boot.get(family)
@@ -196,9 +197,10 @@ def _kernel(sections: Sequence[Section], sources: Mapping[str, Source]) -> tuple
     return section.kernel, f"banner {section.source}:{place}"
 
 
-def _without_doubt(cpu: Table, disk: Table | None) -> Table:
+def _without_doubt(cpu: Table, inputs: _Inputs, cpus: int | None) -> Table:
     """CPU samples in which screens of top that are proven to be samples are so, beyond doubt."""
-    is_doubtful = ~_is_sample(cpu, disk)
+    is_of_now = is_of_screens(cpu, inputs.facts, cpus or inputs.cpus)
+    is_doubtful = ~(_is_sample(cpu, inputs.tables.get("disk")) | is_of_now)
     marks = {name: np.equal(cpu[name], True) & is_doubtful for name in ("since_boot", "may_be_sample")}
     return _without_brief(cpu.with_columns(**marks))
 

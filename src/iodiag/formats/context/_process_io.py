@@ -20,6 +20,9 @@ from iodiag.table.table import Column, Table, stacked_all_columns
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
+BUSY_PCT = 75.0
+"""Share of one CPU from which a task is one of several of its name that use whole CPUs."""
+
 _TOP = 5
 _LONGEST_NAME = 15
 _WORDS = ("pid", "tid", "process", "user", "policy")

@@ -35,6 +35,7 @@ from iodiag.formats.context._pidstat_rows import (
     take_rows,
 )
 from iodiag.formats.context._process_io import (
+    BUSY_PCT,
     Measure,
     Process,
     averages_table,
@@ -313,6 +314,10 @@ def _of_cpu(listing: Listing, averages: Table, rows: Table, samples: _Samples, s
             "tool": "pidstat",
         }
         values |= {"cpu_pct": round(float(used[at]), 2), "system_pct": round(float(in_kernel[at]), 2)}
+        names = own["process"].codes[begins]
+        alike = used[(names == names[at]) & (used >= BUSY_PCT)]
+        if len(alike) > 1 and "tid" not in own:  # a thread is a part of its process
+            values |= {"alike": len(alike), "alike_pct": round(float(alike.sum()), 2)}
         most = float(used[at]), values, basis, Line("", int(own["line"][np.flatnonzero(who == at)[-1]]))
     if most is not None:
         _, values, basis, line = most

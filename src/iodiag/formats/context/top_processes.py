@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from iodiag.formats.context._common import Values, fact
-from iodiag.formats.context._process_io import program
+from iodiag.formats.context._process_io import BUSY_PCT, program
 from iodiag.formats.context._sleepers import ASLEEP, Sleeper, facts_of, flushers, rows_below
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -20,10 +20,15 @@ _SHARE = r"\d{1,6}(?:[.,]\d{1,3})?"
 
 
 class _Row(NamedTuple):
-    """A process as top shows it; `cpu_pct` is its share of one CPU."""
+    """A process as top shows it; `cpu_pct` is its share of one CPU, `cpu_s` its time so far (or None).
+
+    A thread of the kernel has no memory of its own.
+    """
 
     is_asleep: bool
+    is_of_kernel: bool
     cpu_pct: float
+    cpu_s: float | None
     process: Sleeper
 
 
@@ -34,6 +39,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return None
     asleep = [row.process for row in found if row.is_asleep]
     busiest = max(found, key=lambda row: row.cpu_pct)
+    alike = [row for row in found if row.process.process == busiest.process.process]
+    alike = [row for row in alike if row.cpu_pct >= BUSY_PCT] or [busiest]
+    times = [row.cpu_s for row in alike if row.cpu_s is not None]
     values: Values = {
         "processes": len(found),
         "uninterruptible": len(asleep),
@@ -42,9 +50,15 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "pid": busiest.process.pid,
         "cpu_pct": busiest.cpu_pct,
         "tool": "top",
+        "alike": len(alike),
+        "alike_pct": round(sum(row.cpu_pct for row in alike), 1),
+        "alike_cpu_s": round(sum(times), 2) if len(times) == len(alike) else None,
+        "listed_pct": round(sum(row.cpu_pct for row in found), 1),
+        "kernel_threads": sum(row.is_of_kernel for row in alike),
     }
     text = "{uninterruptible} of {processes} processes that top lists sleep uninterruptibly (state D); "
     text += "{process} uses most CPU time, {cpu_pct} % of a CPU"
+    text += "; {alike} of that name use {alike_pct} % in all" if len(alike) > 1 else ""
     all_of_them = fact("top-processes", text, values, source, [lines[0], lines[used - 1]])
     sleepers = facts_of("top-processes", asleep, source)
     return ContextBlock(used, facts=(all_of_them, *sleepers), unread=unread, layout="top, processes")
@@ -58,7 +72,14 @@ def _row(header: Sequence[str], line: Line) -> _Row | None:
         return None
     share = float(cells["%CPU"].replace(",", "."))
     process = Sleeper(line, cells["PID"], program(cells["COMMAND"]), cells["USER"])
-    return _Row(cells["S"] == ASLEEP, share, process)
+    is_of_kernel = cells.get("VIRT") == "0" or cells["COMMAND"].startswith("[")
+    return _Row(cells["S"] == ASLEEP, is_of_kernel, share, _seconds(cells.get("TIME+", "")), process)
+
+
+def _seconds(text: str) -> float | None:
+    """A TIME+ of minutes and seconds; None for a longer one, which has no seconds."""
+    match = re.fullmatch(r"(\d{1,7}):(\d\d(?:\.\d\d)?)", text)
+    return None if match is None else 60 * int(match[1]) + float(match[2])
 
 
 FORMAT = ContextFormat(

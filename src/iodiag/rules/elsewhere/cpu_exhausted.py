@@ -9,12 +9,14 @@ run than there are CPUs, or, of three samples, than one CPU serves; so is a stre
 with more than eight tasks where CPUs are not counted, or in which programs do a fifth of that at most and
 nobody waits for I/O; a third of the CPUs' time is enough there if next to nothing is moved. One CPU that
 spends 90 % of its time in interrupts, in half of the samples, is told, however idle the others, and is a note
-if it is 95 % busy with anything; so are soft interrupts that take 30 % of all CPUs in half of the samples
-while nothing waits for I/O. Where the CPUs' time is not shown: a load average of two and more for each CPU,
-as many tasks that want to run in three samples, and none in five and more that is blocked on I/O. So is a
-crowd of eight tasks for each CPU that want to run, in most samples or in the only row, on CPUs that are busy
-for three quarters of the time; it is a note where the CPUs are not counted. It is critical where a task waits
-a second and longer for its turn, by those that want to run and the switches between them.
+if it is 95 % busy with anything; so are several threads of the kernel that use a CPU each in a screen of top
+whose processes use twice as much of the CPUs as since boot; so are soft interrupts that take 30 % of all
+CPUs in half of the samples while nothing waits for I/O. Where the CPUs' time is not shown: a load average of
+two and more for each CPU, as many tasks that want to run in three samples, and none in five and more that is
+blocked on I/O. So is a crowd of eight tasks for each CPU that want to run, in most samples or in the only
+row, on CPUs that are busy for three quarters of the time; it is a note where the CPUs are not counted. It is
+critical where a task waits a second and longer for its turn, by those that want to run and the switches
+between them.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -32,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +47,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import time_fields
 from iodiag.analysis.measure.windows import longest, seconds
+from iodiag.analysis.view.top_screens import screens_of_now
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -70,6 +74,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if not is_out.any() and len(rows := _in_kernel(view, cpu, limits)):
         yield _of_kernel(view, cpu, rows, limits)
+        return
+    if not is_out.any() and (threads := _of_kernel_threads(view, limits)):
+        yield threads
         return
     if not is_out.any():
         if np.nanmax(work) >= limits.near:
@@ -433,6 +440,40 @@ def _of_kernel(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         cannot_know=("what the kernel does: perf top tells (copies, checksums, locks, reclaim)",),
         remedy=("See what the kernel does: perf top, or perf record -ag of ten seconds.",),
         confirm=("perf top", "mpstat -P ALL 1 10", "vmstat 1 10", "sar -B 1 10"),
+    )
+
+
+def _of_kernel_threads(view: View, limits: Limits) -> Finding | None:
+    """That several threads of the kernel use a CPU each in a screen of top that is of now.
+
+    As many tasks in the load average of 15 minutes show that it lasts.
+    """
+    _, listed = who_uses_a_cpu(view)
+    screens = [one for one in screens_of_now(view.facts) if one[1] is listed]
+    if not screens or listed is None or listed.number("kernel_threads") < max(2, listed.number("alike")):
+        return None
+    head, values = screens[0][0], {**listed.values, "cpus": listed.number("alike_pct") / 100}
+    values |= {name: head.number(name) for name in ("load_one", "load_fifteen", "running")}
+    values |= {"minutes": listed.number("alike_cpu_s") / 60}
+    values["waiting"] = max(head.number("load_one") - head.number("running"), 0.0)
+    text = (
+        "{alike} threads of the kernel ({process}) use {cpus:.1f} CPUs, and {minutes:.0f} minutes since boot"
+    )
+    beside = "the load average is {load_one}, of 15 minutes {load_fifteen}"
+    beside += "; {running:.0f} tasks run at that moment, and about {waiting:.0f} wait"
+    return RULE.finding(
+        severity="warning" if head.number("load_fifteen") >= listed.number("alike") else "notice",
+        confidence="medium",
+        title="Threads of the kernel use whole CPUs",
+        summary=say(f"{text}; {beside}.", values),
+        evidence=(
+            cite_fact(replace(listed, values=values), text),
+            cite_fact(replace(head, values=values), beside),
+        ),
+        refutes=("work that was asked of them and has an end, such as a resync or a scrub",),
+        cannot_know=("what they do: perf top tells", "what the disks did, where none is shown"),
+        remedy=("See what they do: perf top -g, and cat /proc/PID/stack of one of them, as root.",),
+        confirm=("perf top -g", "cat /proc/PID/stack", *RULE.confirm[:1]),
     )
 
 
