@@ -118,9 +118,12 @@ def _command_grammar() -> pp.ParserElement:
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
 _COLLECTED = re.compile(r"#\s*Collection Command:\s*(?=/|\w)")  # ExaWatcher
 _BULLET = re.compile(r"[-*+•]\s|\d[.)]\s")  # of a list in notes
-# a prompt and other commands above it on the line, as in `root@db1:~# dd … & iostat -x 1`
+# a prompt and other commands above it on the line, as in `root@db1:~# dd … & iostat -x 1`; without a prompt
+# the other has what no sentence has: an option, a path or a value
 _BEHIND_ANOTHER = re.compile(
-    r"\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&]\s{1,4}(?=(?:" + "|".join(TOOLS) + r")\s)"
+    r"(?:\[?[\w.-]{1,64}@[^#$]{1,64}[#$]\s.{1,250}?[;&|]\s{1,4}|"
+    r"(?:[#$]\s)?(?:/[\w/.-]{1,60}/)?[a-z][\w.-]{0,30}\s(?=[^;&|]{0,250}(?:\w=\S|\s-\w|\S/\S))"
+    r"[^;&|]{1,250}(?:;|&&?|\|\|?)\s{1,4}(?=\w{1,8}\s-))(?=(?:" + "|".join(TOOLS) + r")\s)"
 )
 _LOOP = re.compile(
     r".{0,120}?\b(?:while|until|for)\s.{1,120}?[;\s]do\s(?:.{0,120}?[;&\s])?(?=(?:/\S{1,80}/)?(?:"
