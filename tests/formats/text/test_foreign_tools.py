@@ -126,6 +126,10 @@ OF_LINUX = {
         " vmhba0 -         1    12.00    10.00     2.00     1.23     0.01     1.24     0.00\n"
     ),
     "esxtop -b": '"(PDH-CSV 4.0) (UTC)(0)","\\\\esx1\\Memory\\Free MBytes"\n"11/20/2026 15:40:16","52.00"\n',
+    "collectl -sD without its banner": (
+        "#Time     Name  KBytes Merged  IOs Size  KBytes Merged  IOs Size  RWSize  QLen  Wait SvcTim Util\n"
+        "10:12:30 sdc      2041      1   31   66       0      0    0    0      66     1     9      7   22\n"
+    ),
     "collectl -sD": (
         "# DISK STATISTICS (/sec)\n"
         "#          <---------reads---------------><---------writes--------------> Pct\n"

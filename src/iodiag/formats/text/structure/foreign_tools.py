@@ -43,6 +43,7 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("loadavg memory swap io system cpu", "PCP"),
         ("DAVG/cmd KAVG/cmd GAVG/cmd", "esxtop"),
         ("osd commit_latency(ms) apply_latency(ms)", "ceph osd perf"),
+        ("KBytes Merged IOs QLen SvcTim", "collectl"),
         ("capacity operations bandwidth", "zpool iostat"),
         ("pool alloc free read write", "zpool iostat"),
         ("pool used avail read write", "zpool iostat"),
