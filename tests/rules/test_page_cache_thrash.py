@@ -50,8 +50,13 @@ def test_other_reads_are_none(report_of, rows, swapping, count):
 
 def test_without_counts_of_reclaim_it_does_not_apply(report_of):
     text = f"{BANNER}\n13:00:00 pgpgin/s pgpgout/s fault/s majflt/s\n13:00:02 6000.00 0.00 3200.00 1400.00\n"
-    report = report_of(text, rules=[RULE])
-    assert [o.status for o in report.outcomes] == ["not_applicable"]
+    text += "\n13:00:00 kbmemfree kbmemused %memused kbbuffers kbcached\n"
+    text += "13:00:02 90000 900000 90.91 9000 400000\n"
+    text += "\n13:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util\n"
+    text += "13:00:02 sda 40.00 6000.00 0.00 150.00 0.30 7.50 29.00\n"
+    (outcome,) = report_of(text, rules=[RULE]).outcomes
+    assert (outcome.status, outcome.missing) == ("not_applicable", ("paging.steal_per_s",))
+    assert outcome.reason == "no column shows how many pages are reclaimed (pgsteal)"
 
 
 def test_large_readaheads_leave_it_open(report_of):

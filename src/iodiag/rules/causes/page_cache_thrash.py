@@ -49,7 +49,7 @@ from iodiag.table.table import Floats, Mask, Table
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host, on the device that the pages are read from where one alone can be it."""
     table = view.samples("paging")
-    if table is None or not set(table.names) >= _FAULTS:
+    if table is None or not table.names.keys() >= _FAULTS.keys():
         yield _while_memory_is_freed(view, limits)
         return
     streams = _streams(view, table)
@@ -63,12 +63,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, len(table), limits, tuple(streams))
 
 
-_FAULTS = {"pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s"}
+_FAULTS = {
+    "pgpgin_kb_per_s": "what is paged in is not shown",
+    "major_faults_per_s": "page faults are not counted",
+    "steal_per_s": "no column shows how many pages are reclaimed (pgsteal)",
+}
 
 
 def _while_memory_is_freed(view: View, limits: Limits) -> Finding | Outcome:
     """The finding where faults are not counted, by what the kernel does and what is left of the cache."""
-    uncounted = RULE.not_applicable("page faults are not counted", missing=("paging",))
+    paging = view.samples("paging")
+    missing = [name for name in _FAULTS if paging is None or not paging.has(name)]
+    why = "; ".join(_FAULTS[name] for name in missing) if paging is not None else ""
+    tables = ("paging",) if not why else tuple(f"paging.{name}" for name in missing)
+    uncounted = RULE.not_applicable(why or "page faults are not counted", missing=tables)
     freeing = [fact for fact in view.facts_of("top-processes") if is_reclaimer(fact.word("process"))]
     memory, shares = view.samples("memory"), cpu_shares(view.cpu_samples)
     if not freeing or memory is None or shares is None or not shares.is_io_bound or swapped(view) is not None:
