@@ -224,6 +224,12 @@ def test_a_util_beyond_what_is_in_flight_is_told_as_that(depth, util, said):
     assert text_of(state, 3).endswith(f" each, {said}")
 
 
+def test_what_the_counter_rounds_to_none_in_flight_is_told_by_rate_and_latency():
+    (state,) = found([load(210, 0.1, size=8, depth=0.0, util=60.0)] * 3)
+    assert ", 0.021 in flight, 0.1 ms each" in text_of(state, 3)
+    assert text_of(state, 3).endswith("60 % busy by %util, 2 % by what is in flight")
+
+
 @pytest.mark.parametrize(("depth", "samples", "is_told"), [(0.8, 3, True), (0.8, 1, False), (0.4, 1, True)])
 def test_one_sample_whose_util_is_little_beyond_what_is_in_flight_shows_nothing(depth, samples, is_told):
     (state,) = found([load(1000 * depth / 2, 2, size=8, util=100.0)] * samples)

@@ -128,8 +128,9 @@ class State:
 
     @cached_property
     def depth(self) -> float:
-        """Mean number of requests in flight."""
-        return self.mean("depth")
+        """Mean number of requests in flight; by rate and latency where that of the counter rounds to none."""
+        counted = self.mean("depth")
+        return self.held if counted == 0 and self.held > 0 else counted
 
     @cached_property
     def at_once(self) -> float:
