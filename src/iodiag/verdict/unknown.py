@@ -148,7 +148,7 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         said = f"{on_average(averaged) or of_mounts(views)}{first_said(views, _odd_steal)}"
         said += first_said(views, _load_clause) + first_said(averaged, _cpus_on_average)
         says = _calm_on_average(averaged, said) or f", which say nothing about the present{said}"
-        lead = _lead_of_averages(views, is_calm=is_calm and _NOT_SLOW in says)
+        lead = _lead_of_averages(views, is_calm=is_calm and _is_calm_said(says))
         return bounds or (
             f"{lead}: it has only averages since {since} ({tables}){says}."
         ), f"Capture samples: `{settled_by}`"
@@ -164,7 +164,7 @@ def unknown(views: Sequence[View], *, is_calm: bool) -> tuple[str, str]:
         )
         said += first_said(averaged, _cpus_on_average)
         says = _calm_on_average(averaged, said) or said
-        text = _lead_of_averages(views, is_calm=is_calm and not live and _NOT_SLOW in says)
+        text = _lead_of_averages(views, is_calm=is_calm and not live and _is_calm_said(says))
         text += ": of the disks it has only averages since boot or over a run"
         return f"{text}{says}{live}.", "Capture samples: `iostat -xyt 1 60`"
     more = more_to_capture(views)
@@ -204,11 +204,18 @@ def _calm_on_average(averaged: Sequence[View], said: str) -> str:
     is_calm = all(map(is_calm_on_average, averaged))
     if not averaged or not (is_calm or all(map(did_nobody_wait, averaged))):
         return ""
-    calm = _NOT_SLOW if is_calm else "nobody is seen to wait for I/O"
+    is_timed = all(one.samples.has("latency_ms") for view in averaged for one in view.devices)
+    calm = "nobody is seen to wait for I/O"
+    if is_calm:
+        calm = _NOT_SLOW if is_timed else _HARDLY_WAITS
     return f": on average{over_hours(averaged)} {calm}{said}; a moment they cannot show"
 
 
-_NOT_SLOW = "nothing is slow"
+_NOT_SLOW, _HARDLY_WAITS = "nothing is slow", "the CPUs hardly wait for I/O, and no latency is shown"
+
+
+def _is_calm_said(says: str) -> bool:
+    return _NOT_SLOW in says or _HARDLY_WAITS in says
 
 
 def _lead_of_averages(views: Sequence[View], *, is_calm: bool) -> str:
