@@ -247,6 +247,11 @@ def test_an_error_is_one_clear_line_with_the_right_status(arguments, status, wor
             b"Linux 4.1 (db) \t09/19/19\n\n07:00:01     COM new disk\n",
             "holds restarts of the host or comm",
         ),
+        (
+            "rows",
+            b"$ pidstat -u -t 2 9\nAverage:  0  731  -  12.5  3.1  0.0  0.2  15.6  -  mydumper\n" * 2,
+            "holds rows of pidstat without a header",
+        ),
         ("notes", b"The host was restarted; COM ports are fine.\n", "holds nothing that iodiag knows"),
         ("prose.txt", b"the server is slow\nplease help\n", "nothing that iodiag knows"),
         ("binary.bin", bytes(range(256)) * 40, "binary file"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from iodiag.errors import FormatError, ReportGiven, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats.text.reader import read_text
+from iodiag.formats.text.rows.numbers import is_figure
+from iodiag.formats.text.structure.banners import command
 from iodiag.formats.text.structure.foreign_tools import binary_refusal
 from iodiag.formats.types import Item
 from iodiag.hosts.captures_to_hosts import topologies_of
@@ -137,10 +139,27 @@ def _nothing_known(source: Source, notes: Iterable[ParseNote]) -> str:
         )
     if asking := next((note for note in notes if '--columns "' in note.reason), None):
         return f"{source.name}:{asking.line}: {asking.reason}"
+    if tool := _tool_above_numbers(source.data[:_HEAD].decode(errors="replace").splitlines()):
+        return (
+            f"{source.name}: holds rows of {tool} without a header; give its output with the header line "
+            "(or name the columns of a disk table with --columns)"
+        )
     return (
         f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat, "
         "nfsiostat or sadc (for rows without a header: --columns)"
     )
+
+
+def _tool_above_numbers(lines: Sequence[str]) -> str:
+    """The tool of the first command of sysstat that a text shows, if numbers stand below; else empty."""
+    shown = next(((at, found) for at, line in enumerate(lines) if (found := command(line))), None)
+    if shown is None or not any(sum(map(is_figure, line.split())) >= _ROW for line in lines[shown[0] + 1 :]):
+        return ""
+    return shown[1].tool
+
+
+_ROW = 4
+"""Numbers of a line that is a row of some table."""
 
 
 def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
