@@ -380,3 +380,11 @@ def test_rows_below_a_header_with_a_glued_row_are_not_of_the_section_above() -> 
     capture = read(BANNER + tasks + swap)
     assert [len(table) for table in capture.averages.values()] == [1]
     assert [note.line for note in capture.unparsed] == [7, 8, 9]
+
+
+def test_labels_above_statistics_are_no_lines_of_numbers() -> None:
+    shares = "12:00:01 CPU %user %nice %system %iowait %steal %idle\n"
+    shares += "Average: all 61.00 2.00 5.00 4.00 1.00 27.00\n"
+    words = "%user %nice %system %iowait %steal %idle"
+    told = f"\n{words} min:\n1.00 0.00 2.00 0.00 0.00 3.00\n{words} max:\n88.00 9.00 7.00 41.00 2.00 96.00\n"
+    assert [note.line for note in read(BANNER + shares + told).unparsed] == [7, 9]

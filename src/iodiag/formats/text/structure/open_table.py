@@ -228,9 +228,10 @@ def interrupt(found: Walk, state: WalkState, index: int, line: str, words: Seque
         is_heading, found.classes[index] = True, CLASS["unread"]
     lost = len(set(state.words).difference(words))
     if lost <= _MOST_LOST_WORDS < len(state.words) - lost:
-        # the table's header again, under a label, or what is left of it
+        # the table's header again, under a label, or what is left of it; with a label behind it is a heading
         is_whole = tuple(words[-len(state.words) :]) == state.words
-        found.classes[index] = CLASS["header" if is_whole else "unread"]
+        if not words[-1].endswith(":"):
+            found.classes[index] = CLASS["header" if is_whole else "unread"]
     elif not is_heading and is_prose(line):
         leave_words(state, index)
     suspend(found, state, index)
