@@ -1530,6 +1530,19 @@ def test_an_idle_host_that_was_booted_minutes_ago_is_told_with_its_cpus(iowait, 
     assert f"the CPUs were 3 % busy on average, iowait {float(iowait):.1f} %" in said
 
 
+@pytest.mark.parametrize(("written", "is_one"), [("55.21", True), ("73.90", False)])
+def test_an_average_since_boot_that_two_forms_of_iostat_print_is_one(written, is_one):
+    """The one with latencies is told; where they moved otherwise they are of two times."""
+    plain = "Device: tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+    plain += f"sda 9.81 40.30 {written} 9865440 13515408\nsdb 0.52 2.10 1.30 514080 318240\n\n"
+    rows = "sda 3.41 40.29 2.10 11.82 6.40 55.20 1.20 8.63 0.01 1.13\n"
+    rows += "sdb 0.40 2.10 6.30 5.25 0.12 1.30 1.20 10.83 0.00 0.20\n"
+    report = report_of(LINUX + plain + LINUX + OLD_X + rows)
+    told = [one.text for one in report.states if one.device == "sda"]
+    assert (told[0].startswith("average since boot: ") and len(told) == 1) is is_one
+    assert {one.device for one in report.states} == {"sda", "sdb"}
+
+
 @pytest.mark.parametrize(("iowait", "is_calm"), [("0.21", True), ("9.41", False)])
 def test_totals_tell_over_how_long_hardly_anybody_waited_on_average(iowait, is_calm):
     cpu = "avg-cpu:  %user %nice %system %iowait %steal %idle\n 4.10 0.00 1.20 {} 0.00 85.00\n\n"

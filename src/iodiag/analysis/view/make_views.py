@@ -32,7 +32,7 @@ from iodiag.analysis.view.wrapped_time import with_time_of_parts
 from iodiag.model.capture import EVENTS, Capture, Fact, Section, Source
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS
 from iodiag.model.topology import DeviceTopology, merge
-from iodiag.table.table import Column, Floats, Mask, Places, Table, by_text, numbered, repeated
+from iodiag.table.table import Column, Floats, Ints, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -257,7 +257,30 @@ def _last_of_each(old: Table, family: str) -> Table:
     is_shown = [np.isfinite(old.floats(name)) for name in columns]
     alike = np.stack([numbered(old["source"])[0], items, *is_shown], axis=1)
     _, last = np.unique(alike[::-1], axis=0, return_index=True)
-    return old[np.sort(len(old) - 1 - last)]
+    kept = np.sort(len(old) - 1 - last)
+    if family == "disk":
+        kept = kept[~_is_told_with_more(old[kept], alike[kept])]
+    return old[kept]
+
+
+def _is_told_with_more(old: Table, alike: Ints) -> Mask:
+    """Which averages since boot another one of the same device tells with more columns, as -x does.
+
+    `alike` has the source and the device of each, and which columns it shows. Both are of one time if they
+    move as much.
+    """
+    counts = alike[:, 2:].sum(axis=1)
+    item = np.unique(alike[:, :2], axis=0, return_inverse=True)[1].reshape(-1)
+    most = np.zeros(item.max(initial=0) + 1, dtype=np.int64)
+    order = np.argsort(counts, kind="stable")
+    most[item[order]] = order
+    rates = np.stack([old.floats(f"{way}_kb_per_s") for way in ("read", "write")])
+    is_same = np.abs(rates - rates[:, most[item]]) <= _SAME * rates + _SAME
+    return np.asarray(is_same.all(axis=0) & (counts < counts[most[item]]))
+
+
+_SAME = 0.01
+"""Share of a rate, and kB/s, by which averages since boot that were printed minutes apart differ."""
 
 
 def _listed(cpu: Table | None) -> int | None:
