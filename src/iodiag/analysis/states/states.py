@@ -44,6 +44,10 @@ MOST_STATES = 8
 """States of a device; of more the shortest are taken together with those of their kind."""
 
 
+_ROUNDED = 0.005
+"""Requests in flight that a counter with two decimals prints as more than none."""
+
+
 @dataclass(frozen=True)
 class State:
     """The samples of one device in which it did the same, taken together: like kind, latency and depth.
@@ -130,7 +134,7 @@ class State:
     def depth(self) -> float:
         """Mean number of requests in flight; by rate and latency where that of the counter rounds to none."""
         counted = self.mean("depth")
-        return self.held if counted == 0 and self.held > 0 else counted
+        return self.held if counted == 0 and self.held >= _ROUNDED else counted
 
     @cached_property
     def at_once(self) -> float:
