@@ -437,3 +437,29 @@ def test_who_writes_and_waits_by_the_capture_is_told_and_not_asked_for(report_of
     assert not any(command.startswith("pidstat -d") for command in finding.confirm)
     alone = only(report_of(run()))
     assert not any("writes most" in item.text for item in alone.evidence)
+
+
+MARIA = "innodb_flush_log_at_trx_commit\t1\nlog_bin\t{}\nsync_binlog\t1\nversion\t10.6.9-MariaDB-log\n"
+MYSQL = "innodb_flush_log_at_trx_commit\t1\nlog_bin\tON\nsync_binlog\t0\nversion\t8.0.31\n"
+PG = "synchronous_commit = on\nfsync = on\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "others"),
+    [
+        (MARIA.format("ON"), ("binlog_commit_wait_count", "sync_binlog=0"), ("binlog_group", "commit_delay")),
+        (MARIA.format("OFF"), ("commit=2.",), ("commit_wait", "sync_binlog", "binlog_group", "commit_delay")),
+        (
+            MYSQL,
+            ("binlog_group_commit_sync_delay", "commit=2."),
+            ("wait_count", "commit_delay", "sync_binlog"),
+        ),
+        (PG, ("commit_delay", "synchronous_commit=off"), ("innodb", "binlog")),
+        ("", ("commit_delay", "wait_count", "sync_delay", "synchronous_commit=off", "commit=2"), ()),
+    ],
+    ids=["MariaDB", "no binary log", "MySQL", "PostgreSQL", "not known"],
+)
+def test_the_advice_is_of_the_database_that_the_capture_names(report_of, settings, told, others):
+    advice = " ".join(only(report_of(run(), *filter(None, [settings]), rules=[RULE])).remedy)
+    assert [word for word in told if word not in advice] == []
+    assert [word for word in others if word in advice] == []

@@ -34,6 +34,7 @@ from statistics import fmean
 from typing import Any
 
 from iodiag.analysis.array.equal_rates import ALIKE_RATE
+from iodiag.analysis.host.databases import ALL_RELAX, ALL_SHARE, relaxing_settings, sharing_settings, shown
 from iodiag.analysis.host.process_of_device import busiest_writer, is_flusher
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
@@ -139,7 +140,8 @@ _TASKS = 3
 
 
 def _of_commits(view: View, judgement: Judgement) -> dict[str, Any]:
-    remedy = (*_OF_CEILING * judgement.is_at_ceiling, *RULE.remedy)
+    share, relax = sharing_settings(view), relaxing_settings(view)
+    remedy = (*_OF_CEILING * judgement.is_at_ceiling, *_remedies(share, relax))
     who = _WHO_SYNCS * any(chain.is_loop for chain in judgement.chains[:1])
     refutes = (
         "sessions that wait for locks, the network or a replica instead of the log",
@@ -182,7 +184,7 @@ def _of_carrier(carrier: Chain | None) -> Iterator[Evidence]:
 
 def _commands(view: View) -> tuple[str, ...]:
     """Commands: of the database that the capture shows alone, and without what it holds already."""
-    is_mysql, is_pg = (bool(view.facts_of(*kinds)) for kinds in (_OF_MYSQL, _OF_PG))
+    is_mysql, is_pg = shown(view)
     given = [words for kind, words in _GIVEN.items() if view.facts_of(kind)]
     other = () if is_mysql == is_pg else ("pg_", "psql") if is_mysql else ("mysql",)
     known = (*(_INNODB if is_mysql else ()), *RULE.confirm)
@@ -190,7 +192,6 @@ def _commands(view: View) -> tuple[str, ...]:
 
 
 _GIVEN = {"processlist": "PROCESSLIST", "pg-activity": "pg_stat_activity", "innodb-status": "INNODB STATUS"}
-_OF_MYSQL, _OF_PG = ("mysql-variables", "processlist", "innodb-status"), ("pg-settings", "pg-activity")
 _INNODB = ("mysql -e \"SHOW GLOBAL STATUS LIKE 'Innodb_os_log_%'\"", "mysql -e 'SHOW ENGINE INNODB STATUS'")
 
 
@@ -342,19 +343,23 @@ def _cited(fact: Fact, text: str, values: Values, weighs: Weighs) -> Evidence:
 
 _SETTINGS = ("innodb_flush_log_at_trx_commit", "sync_binlog", "synchronous_commit", "fsync")
 
+
+def _remedies(share: str, relax: str) -> tuple[str, ...]:
+    return (
+        "Put the log on a device whose flush is quick: a power-protected SSD, or a battery-backed cache.",
+        "Batch: several records per transaction or fsync."
+        + (f" Let commits share flushes: {share}." if share else ""),
+        f"Only if losing about a second of commits at a crash is acceptable: {relax}.",
+    )
+
+
 RULE = Rule(
     id="serialized-commit",
     explains=("symptom", "flush-latency", "iowait-misread"),
     replaces=("low-concurrency-bound",),
     title="Commits wait for the flush of the log",
     why="Each commit waits for the flush before it, so one flush's latency bounds the whole application.",
-    remedy=(
-        "Put the log on a device whose flush is quick: a power-protected SSD, or a battery-backed cache.",
-        "Batch: several records per transaction or fsync. Let commits share flushes: commit_delay, "
-        "binlog_group_commit_sync_delay.",
-        "Only if losing about a second of commits at a crash is acceptable: innodb_flush_log_at_trx_commit=2 "
-        "or synchronous_commit=off.",
-    ),
+    remedy=_remedies(ALL_SHARE, ALL_RELAX),
     needs=Needs(
         one_of=(
             {"disk": ("ios_per_s", "queue_depth|flushes_per_s")},
