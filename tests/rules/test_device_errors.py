@@ -350,3 +350,17 @@ def test_a_lost_disk_below_a_cache_goes_before_the_cache_that_is_full(report_of)
     assert (finding.severity, finding.devices) == ("warning", ("sdc",))
     assert (report.verdict.rule, report.verdict.devices) == (RULE, ("sdc",))
     assert "dirty_data" in finding.confirm[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        ("sd 2:0:0:0: Power-on or device reset occurred", "sdb|sd 2:0:0:0"),
+        ("device-mapper: multipath: Failing path 8:16.", "sdb|device-mapper"),
+        ("blk_update_request: I/O error, dev sdb, sector 12", "sdb"),
+    ],
+)
+def test_the_command_on_the_log_finds_each_line_that_is_cited(report_of, line, begins):
+    finding = found(report_of(capture(), log(line, MEDIUM), LSBLK))[0]
+    assert finding.evidence[0].lines == (1, 2)
+    assert f"dmesg -T | grep -E '{begins}'" in finding.confirm

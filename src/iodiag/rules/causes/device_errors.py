@@ -398,12 +398,24 @@ def _remedies(trouble: Trouble) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_REMEDIES[kind] for kind in trouble.kinds))
 
 
-def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
+def _pattern(trouble: Trouble) -> str:
+    """What finds its lines in the log: the devices, and how those lines begin that name none of them."""
     names = [name for name in trouble.names if re.fullmatch(r"[\w.-]+", name)]
-    pattern = "|".join(names[:4]) or "ata|scsi|reset|timeout"
+    pattern = "|".join(names[:_MOST_NAMED]) or "ata|scsi|reset|timeout"
+    others = (text for text in trouble.rows["message"] if not re.search(pattern, text))
+    begins = dict.fromkeys(match[0] for text in others if (match := _SUBJECT.match(text)))
+    return "|".join((pattern, *list(begins)[:_MOST_NAMED]))
+
+
+_MOST_NAMED = 4
+_SUBJECT = re.compile(r"[\w .:/-]{2,40}?(?=: )")
+"""What a line of the kernel says it is about: `sd 2:0:0:0`, `ata3.00`, `nvme nvme0`."""
+
+
+def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
     if "unrecoverable" in kinds:
         yield "grep . /sys/block/bcache*/bcache/state /sys/block/bcache*/bcache/dirty_data"
-    yield f"dmesg -T | grep -E '{pattern}'"
+    yield f"dmesg -T | grep -E '{_pattern(trouble)}'"
     if set(kinds) != {"server down"}:
         yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")
     if "server down" in kinds:
