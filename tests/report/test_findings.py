@@ -320,4 +320,6 @@ def test_a_finding_reads_as_it_was_passed(golden, monkeypatch, rule):
 def test_the_first_command_answers_the_first_remedy_unless_it_needs_filling_in():
     of_device = ["blockdev --getra /dev/sda", "btrace -w 10 /dev/sda"]
     assert first_commands(["pidstat -d 1 10", *of_device], ["sda"]) == ("pidstat -d 1 10", of_device[0])
+    alike = ["smartctl -x /dev/sda", "pidstat -d 1", "smartctl -x /dev/sdb"]
+    assert first_commands(alike, ["sda"]) == ("smartctl -x /dev/sda", "pidstat -d 1", "smartctl -x /dev/sdb")
     assert first_commands(["kill -STOP PID", "iostat -xt 1 5", *of_device], ["sda"]) == tuple(of_device)

@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from iodiag.analysis.view.device_names import controller_of, logged_as, node_of
 from iodiag.rules import all_rules
 from iodiag.rules.confirm_commands import PLACEHOLDERS, adapt_commands
 from iodiag.rules.selection import chosen_rules
@@ -266,3 +267,16 @@ def test_in_a_virtual_machine_its_host_is_asked_and_no_disk(report_of, shown):
     logged = [f for f in report.findings if f.rule == "device-errors"]
     assert len(logged) == bool(log)
     assert all(f.remedy[0].startswith("Ask who runs the host") for f in logged)
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "controller", "logged"),
+    [
+        ("nvme3c5n2", "/dev/nvme3n2", "/dev/nvme5", "nvme5[n:]|nvme3n"),
+        ("nvme3c3n1", "/dev/nvme3n1", "/dev/nvme3", "nvme3[n:]"),
+        ("nvme3n1", "/dev/nvme3n1", "/dev/nvme3n1", "nvme3[n:]"),
+        ("sdb", "/dev/sdb", "/dev/sdb", "sdb"),
+    ],
+)
+def test_what_is_asked_of_a_path_of_nvme_exists(name, node, controller, logged):
+    assert (node_of(name), controller_of(name), logged_as(name)) == (node, controller, logged)

@@ -196,4 +196,15 @@ def test_two_readers_that_wait_one_by_one_are_both_seen_to(report_of):
     report = report_of(
         iostat([sample] * 8), vmstat([{"b": 2, "wa": 40}] * 8), rules=["low-concurrency-bound"]
     )
-    assert [(f.severity, f.devices) for f in report.findings] == [("warning", ("sdb", "sdc"))]
+    assert [(f.severity, f.devices) for f in report.findings] == [("warning", ("sdc", "sdb"))]
+
+
+def test_of_equal_troubles_the_worst_is_told_and_each_device_has_its_command(report_of):
+    quick = {f"nvme{n}c{n}n1": load(40_000, 0.5, size=64) for n in (0, 1, 2, 3)}
+    slow = {"nvme4c14n1": load(40_000, 80, size=64), "nvme5c15n1": load(40_000, 97, size=64)}
+    (finding,) = report_of(iostat([quick | slow] * 8), rules=["slow-member"]).findings
+    assert finding.devices == ("nvme5c15n1", "nvme4c14n1")
+    assert [text for text in finding.confirm if "smartctl" in text] == [
+        "smartctl -x /dev/nvme15",
+        "smartctl -x /dev/nvme14",
+    ]

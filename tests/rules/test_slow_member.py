@@ -630,3 +630,10 @@ def test_disks_that_mix_reads_and_writes_otherwise_are_compared_by_the_direction
     )
     assert "5 times" in finding.summary
     assert "130 writes/s of 88.0 kB took 28.40 ms each" in finding.evidence[0].text
+
+
+def test_the_log_is_searched_for_each_of_the_slow_disks_by_the_names_it_has(report_of):
+    rows = {"nvme0c4n1": sibling(3900), "nvme1n1": sibling(4100), "nvme2n1": sibling(6.3, 3.8)}
+    (finding,) = findings(report_of(iostat([rows] * 3), rules=[RULE]))
+    assert "dmesg -T | grep -iE 'nvme1[n:]|nvme4[n:]|nvme0n|reset|timeout|link'" in finding.confirm
+    assert {"smartctl -x /dev/nvme1n1", "smartctl -x /dev/nvme4"} <= set(finding.confirm)

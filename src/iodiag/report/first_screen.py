@@ -346,7 +346,7 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
 def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:
     """Commands to paste first: those ready to run, and of them the first, which belongs to the first remedy.
 
-    Then come those that name a device of the finding.
+    Then come those that name a device of the finding; what is asked of one is asked of its others as well.
     """
     texts = map(finding_sections.command, confirm)
     known = [text for text in texts if text]
@@ -356,4 +356,7 @@ def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[st
         is_ready = "\n" not in text and not _BLANK.search(text)
         return not is_ready, text != short[0], not any(name and name in text for name in devices)
 
-    return tuple(sorted(short, key=rank)[:COMMANDS_SHOWN])
+    ordered = sorted(short, key=rank)
+    shown = ordered[:COMMANDS_SHOWN]
+    asked = {text.rpartition("/dev/")[0] for text in shown} - {""}
+    return (*shown, *(text for text in ordered[COMMANDS_SHOWN:] if text.rpartition("/dev/")[0] in asked))

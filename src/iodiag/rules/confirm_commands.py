@@ -17,6 +17,7 @@ from iodiag.analysis.host.disk_health import volumes
 from iodiag.analysis.host.kernel_events import shows_guest
 from iodiag.analysis.host.missing_tools import lacks_iostat, without_iostat
 from iodiag.analysis.measure.known_counter_bugs import version_of
+from iodiag.analysis.view.device_names import controller_of, logged_as, node_of
 from iodiag.analysis.view.device_traits import is_remote
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding
@@ -24,7 +25,7 @@ from iodiag.model.topology import Device, device_names
 
 MOST_DISKS = 4
 
-PLACEHOLDERS = re.compile(r"\b(DEVICE|MOUNTPOINT|START)\b")
+PLACEHOLDERS = re.compile(r"\b(DEVICE|LOGGED|MOUNTPOINT|START)\b")
 _TOOLS = re.compile(r"(?:smartctl|hdparm|sdparm|nvme smart-log)\b")
 _OF_BUSES = re.compile(r"(?:lspci|lsscsi|storcli64|ssacli)\b")
 _OF_HARDWARE = re.compile(
@@ -208,7 +209,8 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
                 yield "smartctl --scan"  # names the disks behind it, each with its -d
                 continue
             head, _, rest = command.partition("/dev/")
-            yield head + _path(disk) + re.sub(r"^[^\s|;]+", "", rest)
+            path = controller_of(disk.name) if disk.name.startswith("nvme") else _path(disk)
+            yield head + path + re.sub(r"^[^\s|;]+", "", rest)
     elif command == "multipath -ll":
         layers = [layer for device in devices for layer in _stack_of(view, device)]
         if any(layer.kind in (None, "multipath") for layer in layers):
@@ -256,7 +258,7 @@ def _path(device: Device) -> str:
     if numbers:
         return f"/dev/block/{numbers[1]}:{numbers[2]}"
     is_mapped = device.kind in ("lvm", "dm", "crypt", "multipath") and not device.name.startswith("dm-")
-    return f"/dev/mapper/{device.name}" if is_mapped and "/" not in device.name else f"/dev/{device.name}"
+    return f"/dev/mapper/{device.name}" if is_mapped and "/" not in device.name else node_of(device.name)
 
 
 def _folder(device: Device) -> str:
@@ -279,6 +281,8 @@ def _names(device: Device) -> dict[str, str]:
 def _fills(finding: Finding, view: View, devices: Sequence[Device]) -> dict[str, str]:
     """What stands for each placeholder, as far as the capture says."""
     fills = _names(devices[0]) if devices else {}
+    if devices:
+        fills["LOGGED"] = "|".join(dict.fromkeys(logged_as(device.name) for device in devices[:MOST_DISKS]))
     above = [*devices[:1], *(view.topology.parents(devices[0].name) if devices else ())]
     mounted = next((device for device in above if any(m.startswith("/") for m in device.mountpoints)), None)
     # the shell looks the place up: where somebody mounts a disk is nobody else's business

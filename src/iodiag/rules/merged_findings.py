@@ -46,7 +46,7 @@ def merged(findings: Iterable[Finding], view: View, relatives: Mapping[str, froz
             groups.append([finding])
         else:
             group.append(finding)
-    return [_with_chain(_one(group, sets), view) for group in groups]
+    return [_with_chain(_one(group, view, sets), view) for group in groups]
 
 
 Sets = Mapping[str, frozenset[frozenset[str]]]
@@ -128,8 +128,8 @@ _LIKE_WAIT = 2.0
 """Times that members of one array differ in what their slow direction takes where they share its cause."""
 
 
-def _one(group: Sequence[Finding], sets: Sets) -> Finding:
-    first, *others = sorted(group, key=_layer)
+def _one(group: Sequence[Finding], view: View, sets: Sets) -> Finding:
+    first, *others = sorted(group, key=lambda finding: (_layer(finding), -_wait_ms(finding, view)))
     if not others:
         return first
     names = [finding.devices[0] for finding in others]
@@ -140,8 +140,13 @@ def _one(group: Sequence[Finding], sets: Sets) -> Finding:
     evidence = [*first.evidence]
     for finding in others[:_MOST_TOLD]:
         evidence += [item for item in finding.evidence if item.weighs == "for"][:1]
+    of_others = (text for finding in others for text in finding.confirm if "/dev/" in text)
     return replace(
-        first, devices=(*first.devices, *names), summary=first.summary + alike, evidence=tuple(evidence)
+        first,
+        devices=(*first.devices, *names),
+        summary=first.summary + alike,
+        evidence=tuple(evidence),
+        confirm=tuple(dict.fromkeys((*first.confirm, *of_others))),
     )
 
 
@@ -149,6 +154,12 @@ _SHARED = (
     " These are all members of one array: look at what they share (the host, a controller, the load) before "
     "any of them."
 )
+
+
+def _wait_ms(finding: Finding, view: View) -> float:
+    """What requests take under load on its device: the worst of those that are alike is told."""
+    series = view.series(finding.devices[0]) if finding.devices else None
+    return weighted.or_zero(weighted.mean(series.loaded, "latency_ms")) if series is not None else 0.0
 
 
 def _layer(finding: Finding) -> int:

@@ -30,6 +30,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, counts_no_bytes, state_of, states
+from iodiag.analysis.view.device_names import node_of
 from iodiag.analysis.view.phases import latency_changes, phase_summaries
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.capture import Ledger
@@ -448,7 +449,7 @@ def _why_and_what_settles_it(view: View, series: DeviceSeries, state: State) -> 
         asks += "`pidstat -d 1`"
     if counts_no_bytes(state.rows).all():
         why = ": its driver counts no bytes, and whether large requests or slow ones fill it is not shown"
-        asks = f"To settle it, see how large they are: `blktrace -d /dev/{series.name} -w 10 -o - | "
+        asks = f"To settle it, see how large they are: `blktrace -d {node_of(series.name)} -w 10 -o - | "
         asks += "blkparse -i -`, and what is moved: `vmstat 1`"
     if any(phase.device == series.name for phase in phase_summaries(view)):
         asks = "To settle it, capture more of each phase: `iostat -xt 1 30`"

@@ -50,6 +50,29 @@ def whole_of(name: str, names: Collection[str]) -> str | None:
     return next((whole for whole in whole_disk_names(name) if whole in names), None)
 
 
+def node_of(name: str) -> str:
+    """The path of a device below /dev; one of the paths of NVMe has none: that of its namespace."""
+    path = _NVME_PATH.fullmatch(name)
+    return f"/dev/nvme{path['subsystem']}n{path['rest']}" if path else f"/dev/{name}"
+
+
+def controller_of(name: str) -> str:
+    """The device that tools ask for a disk's own counters: of an NVMe path its controller."""
+    path = _NVME_PATH.fullmatch(name)
+    return f"/dev/nvme{path['controller']}" if path else node_of(name)
+
+
+def logged_as(name: str) -> str:
+    """A pattern for what the kernel's log calls a device: of NVMe it names the controllers, and no paths."""
+    if path := _NVME_PATH.fullmatch(name):
+        whole = f"|nvme{path['subsystem']}n" * (path["subsystem"] != path["controller"])
+        return f"nvme{path['controller']}[n:]{whole}"
+    return re.sub(r"^(nvme\d+)n.*", r"\1[n:]", name)
+
+
+_NVME_PATH = re.compile(r"nvme(?P<subsystem>\d+)c(?P<controller>\d+)n(?P<rest>\d+(?:p\d+)?)")
+"""A path to a namespace, by its controller: hidden, without a node (Linux, nvme/host/multipath.c)."""
+
 _PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
 _GIVEN_OUT = re.compile(r"(dev25[2-4])-(\d+)")
 """Major numbers that a kernel gives out to its drivers as they come."""

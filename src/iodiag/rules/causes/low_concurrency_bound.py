@@ -32,6 +32,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.host.databases import relaxing_settings, sharing_settings
 from iodiag.analysis.host.process_of_device import asker
 from iodiag.analysis.host.who_waits import blocked, do_several_wait, does_nobody_wait
 from iodiag.analysis.load.load_sentences import other_state_evidence
@@ -44,6 +45,7 @@ from iodiag.analysis.measure.grading import confidence, device_fields
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import CALM, TRANSFER_KB_PER_MS, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
+from iodiag.analysis.view.device_names import node_of
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -78,9 +80,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         is_own = level is None and not series.is_stacked
         callers = _callers(series, limits) if is_own else None
         if callers is not None:
-            yield _of_callers(series, callers, _PINNED)
+            yield _of_callers(view, series, callers, _PINNED)
         elif is_own and not doubtful and (few := _few(series, limits)) is not None:
-            yield _of_callers(series, few, _FEW)
+            yield _of_callers(view, series, few, _FEW)
         elif level is None and doubtful:
             text = _CONTRADICTED if any(map(contradicts, doubtful)) else _OVERCOUNTED
             yield RULE.undetermined(text, series.name)
@@ -285,7 +287,7 @@ _FEW = (
 )
 
 
-def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
+def _of_callers(view: View, series: DeviceSeries, level: Level, text: str) -> Finding:
     rates = level.rows.floats("ios_per_s")
     values: Values = {
         "device": series.name,
@@ -306,7 +308,7 @@ def _of_callers(series: DeviceSeries, level: Level, text: str) -> Finding:
         **device_fields(level.rows, series.name),
         title="A few callers that each wait for their own request bound the throughput",
         summary=say(text.replace("{often}", in_samples(len(series.samples))), values),
-        remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
+        remedy=RULE.remedy if level.direction == "reads" else _of_writes(view),
         confirm=_confirm(series.name, level.direction),
         evidence=(cite(level.rows, told, values, worst="queue_depth"),),
         refutes=("more callers that move no more",),
@@ -350,7 +352,7 @@ def _finding(
             "{ceiling:.0f} {direction}/s of {size:.1f} kB are possible (now {mb:.1f} MB/s).",
             values,
         ),
-        remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
+        remedy=RULE.remedy if level.direction == "reads" else _of_writes(view),
         confirm=_confirm(series.name, level.direction),
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
@@ -410,7 +412,11 @@ def _holds_host(view: View, level: Level, limits: Limits) -> bool:
 
 
 def _confirm(device: str, direction: str) -> tuple[str, ...]:
-    last = f"blockdev --getra /dev/{device}" if direction == "reads" else f"cat /sys/block/{device}/queue/fua"
+    last = (
+        f"blockdev --getra {node_of(device)}"
+        if direction == "reads"
+        else f"cat /sys/block/{device}/queue/fua"
+    )
     return ("pidstat -d 1", "biosnoop", last)
 
 
@@ -429,13 +435,16 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
 
 
-_OF_WRITES = (
-    "Batch the writes: several records per transaction or fsync; let commits share a flush (commit_delay, "
-    "binlog_group_commit_sync_delay).",
-    "Cut the latency of one write: a power-protected SSD, a controller's write cache with a battery.",
-    "Only if losing about a second of commits at a crash is acceptable: innodb_flush_log_at_trx_commit=2, "
-    "synchronous_commit=off, appendfsync everysec.",
-)
+def _of_writes(view: View) -> tuple[str, ...]:
+    share = sharing_settings(view)
+    return (
+        "Batch the writes: several records per transaction or fsync"
+        + (f"; let commits share a flush: {share}." if share else "."),
+        "Cut the latency of one write: a power-protected SSD, a controller's write cache with a battery.",
+        "Only if losing about a second of commits at a crash is acceptable: "
+        f"{relaxing_settings(view)}; appendfsync everysec (Redis).",
+    )
+
 
 RULE = Rule(
     id="low-concurrency-bound",

@@ -39,6 +39,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import device_fields
+from iodiag.analysis.view.device_names import node_of
 from iodiag.analysis.view.device_traits import is_spinning
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -200,7 +201,7 @@ def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
 def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
     name = disks[0].name
     return (
-        f"dd if=/dev/{name} of=/dev/null bs=1M count=4096 iflag=direct",
+        f"dd if={node_of(name)} of=/dev/null bs=1M count=4096 iflag=direct",
         "lspci -vv | grep -E 'LnkSta|SATA|SAS|RAID'",
         "lsscsi -v",
     )

@@ -147,12 +147,11 @@ def since_boot(view: View, one: SlowSibling) -> Iterator[Evidence]:
 
 
 def commands(group: Sequence[SlowSibling], *, is_once: bool) -> tuple[str, ...]:
-    """What to type, with the names of the slow disks; of one sample first whether it lasts."""
-    names = [one.slow.name for one in group][:4]
-    links = "" if all(name.startswith("nvme") for name in names) else "|ata[0-9]+"
+    """What to type about the slow disks; of one sample first whether it lasts."""
+    links = "" if all(one.slow.name.startswith("nvme") for one in group) else "|ata[0-9]+"
     return (
         *(("iostat -xt 1 30",) if is_once else ()),
-        *(f"smartctl -x /dev/{name}" for name in names),
-        f"dmesg -T | grep -iE '{'|'.join(names)}{links}|reset|timeout|link'",
+        "smartctl -x /dev/DEVICE",
+        f"dmesg -T | grep -iE 'LOGGED{links}|reset|timeout|link'",
         "cat /proc/mdstat",
     )
