@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from iodiag.analysis.measure.quoting import places_told, quote
@@ -187,3 +189,53 @@ def test_a_count_of_cpus_marks_no_share_of_their_time():
     evidence = [Evidence("8 tasks want to run on 4 CPUs", quotes=(quoted,))]
     ((found,),) = [one.rows for one in excerpts.excerpts(evidence, set())]
     assert {header.split()[at] for at in found.cited} == {"r"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "at"),
+    [
+        (
+            (
+                "Device: r/s w/s rkB/s wkB/s",
+                "avgqu-sz await %util",
+                "sdc 1.00 2.00 30.00 40.00",
+                "5.00 6.00 70.00",
+            ),
+            3,
+        ),
+        (
+            (
+                "> Device: r/s w/s rkB/s wkB/s av=",
+                "gqu-sz await %util",
+                "> sdc 1.00 2.00 30.00 40.00 5=",
+                ".00 6.00 70.00",
+            ),
+            3,
+        ),
+        (
+            (
+                "Device: r/s w/s rkB/s wkB/s avgqu-sz await %util",
+                "sdb 0.00 0.00 0.00 0.00 0.00",
+                "0.00 0.00",
+                "sdc 1.00 2.00 30.00 40.00",
+                "5.00 6.00 70.00",
+            ),
+            4,
+        ),
+    ],
+    ids=["header as well", "within a word", "the rows alone"],
+)
+def test_a_row_of_a_device_that_a_mail_wrapped_shows_the_cited_half_below_its_own_header(lines, at):
+    header, text, marks = shown(None, ("70 % busy, 6 ms each, 5 in flight", quote(source(*lines), at)))
+    assert header.split()[-3:] == ["avgqu-sz", "await", "%util"]
+    assert text.split()[-3:] == ["5.00", "6.00", "70.00"]
+    assert [text[found.start() : found.end()] for found in re.finditer(r"\^+", marks)] == [
+        "5.00",
+        "6.00",
+        "70.00",
+    ]
+
+
+def test_a_row_above_another_table_is_not_taken_for_a_wrapped_one():
+    found = quote(source(OLD, "sda 0 4 1 2 8 48 4 24 18 1 3 3 9", "", "1.00 2.00"), 2)
+    assert found.text == "sda 0 4 1 2 8 48 4 24 18 1 3 3 9"

@@ -21,6 +21,8 @@ def quote(source: Source, line: int) -> Quote:
     """The row at a 1-based line, as `Quote` has it."""
     if (found := _of_wrapped_vmstat(source, line)) is not None:
         return found
+    if (found := _of_wrapped_device(source, line)) is not None:
+        return found
     text = _whole(source, line)
     return Quote(source.name, line, text, _header(source, line, text))
 
@@ -86,6 +88,28 @@ def _of_wrapped_vmstat(source: Source, line: int) -> Quote | None:
     if not at or not rest or len(values) + len(rest) != len(cells(header)) or not all(map(_is_number, rest)):
         return None
     return Quote(source.name, line, " ".join((source.quote(line).rstrip(), *rest)), header)
+
+
+def _of_wrapped_device(source: Source, line: int) -> Quote | None:
+    """A device's row that mail has split over two lines, and its header, mostly split as well; else None."""
+    text = _joined(source, line)
+    values = cells(text)
+    if not values or _is_number(values[0]) or not all(map(_is_number, values[1:])):
+        return None
+    if len(values) == len(cells(source.quote(line))):
+        return None
+    for at in range(line - 1, max(0, line - 1 - LINES_ABOVE), -1):
+        for header in (source.quote(at).rstrip(), _joined(source, at)):
+            names = cells(header)
+            if len(names) == len(values) and not any(map(_is_number, names)):
+                return Quote(source.name, line, text, header if len(header) <= LONGEST_HEADER else "")
+    return None
+
+
+def _joined(source: Source, line: int) -> str:
+    """A line with the one below it; quoted-printable mail ends those that go on in `=`."""
+    first, rest = source.quote(line).rstrip(), " ".join(cells(source.quote(line + 1)))
+    return first[:-1] + rest if first.endswith("=") else f"{first} {rest}".rstrip()
 
 
 def _whole(source: Source, line: int) -> str:
