@@ -417,3 +417,9 @@ def test_blocks_that_are_read_before_they_are_written_are_told(change, is_paired
 def test_few_that_come_in_pairs_may_do_so_by_chance():
     (state,) = found([PAIR | {"r/s": 40, "w/s": 40, "rkB/s": 160, "wkB/s": 160, "aqu-sz": 0.1, "%util": 9}])
     assert "as many reads as writes" not in text_of(state, 1)
+
+
+@pytest.mark.parametrize(("printed", "told"), [(101.5, ""), (138.0, " (%util is printed as 138 %)")])
+def test_a_busy_share_above_all_the_time_says_what_was_printed(printed, told):
+    (state,) = found([load(900, 3, size=64, util=printed)] * 4)
+    assert text_of(state, 4).endswith(f"100 % busy{told}")

@@ -158,13 +158,8 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     often = f"{{count}} of {{all}} {name}: " if samples > 1 else ""
     if state.kind == "idle":
         return often + "no I/O", values
-    busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
-    if _is_util_beyond_depth(state):
-        busy, values["held"] = busy + BY_UTIL, 100 * state.depth
-    busy = HOLDS_ONE_MORE if state.mean("held_besides") > 0 else busy
-    if (printed := state.mean("doubtful_util_pct")) >= 0:
-        bound = AT_LEAST if printed <= 100 * state.util else AT_MOST
-        busy, values["printed_util"] = busy + bound, printed
+    busy, of_busy = _busy(state)
+    values |= of_busy
     if state.kind == "stuck":
         return often + "nothing completed" + (
             ", {at_once} in flight" if state.at_once > 0 else ""
@@ -197,6 +192,20 @@ def _sentence(state: State, samples: int, name: str) -> tuple[str, Values]:
     return text + busy, values
 
 
+def _busy(state: State) -> tuple[str, Values]:
+    """How busy it was, and what was printed where that cannot be."""
+    busy, values = ", {busy:.0f} % busy" if not math.isnan(state.util) else "", Values()
+    if _is_util_beyond_depth(state):
+        busy, values["held"] = busy + BY_UTIL, 100 * state.depth
+    busy = HOLDS_ONE_MORE if state.mean("held_besides") > 0 else busy
+    if (printed := state.mean("doubtful_util_pct")) >= 0:
+        bound = AT_LEAST if printed <= 100 * state.util else AT_MOST
+        return busy + bound, values | {"printed_util": printed}
+    if (printed := state.mean("util_pct")) > _MOST_PRINTED:
+        return busy + AS_PRINTED, values | {"printed_util": printed}
+    return busy, values
+
+
 def _counts_both(state: State) -> bool:
     """Whether the rate is of both directions, as tps is, and either moved something."""
     is_sum = state.kind in ("reads", "writes") and math.isnan(state.mean(f"{state.kind}_per_s"))
@@ -226,6 +235,9 @@ AT_LEAST = " at the least by how long they wait (%util is printed as {printed_ut
 
 AT_MOST = " at the most by rate times latency (%util is printed as {printed_util:.0f} %)"
 """How busy a device was whose %util, and queue as well, count requests that are not there."""
+
+AS_PRINTED, _MOST_PRINTED = " (%util is printed as {printed_util:.0f} %)", 102
+"""How busy a device was whose %util is more than all the time, by more than the skew of its clock."""
 
 BY_UTIL = " by %util, {held:.0f} % by what is in flight"
 """How busy a device was whose %util is beyond what it may be with so few requests in flight."""
