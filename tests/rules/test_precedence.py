@@ -8,6 +8,7 @@ from iodiag.model.finding import Evidence, Finding, by_harm
 from iodiag.model.rule import Needs, Rule
 from iodiag.rules import all_rules
 from iodiag.rules.precedence import order
+from writers.captures import iostat
 
 
 def finding(rule, confidence="medium", severity="warning", devices=(), role=None):
@@ -214,3 +215,18 @@ def test_of_rules_that_name_each_other_in_a_circle_one_stays_on_top(relation):
     assert len([f for f in found if f.explained_by is None]) == 1
     alone = rule("alone", role="symptom", explains=("symptom", "alone"))
     assert ordered([finding("alone", role="symptom")], [alone])[0].explained_by is None
+
+
+def test_a_device_that_fails_gets_no_advice_to_load_it_however_short_its_trouble(report_of):
+    def deep(depth):
+        row = {"r/s": 250.0 * depth, "rkB/s": 4000.0 * depth, "r_await": 4.0}
+        return row | {"aqu-sz": float(depth), "%util": 100.0}
+
+    still = {"aqu-sz": 8.0, "%util": 100.0}
+    rows = [*[deep(1)] * 20, *[deep(8)] * 20, *[still] * 4, *[deep(8)] * 6]
+    text = iostat([{"sda": deep(1), "sdb": row} for row in rows])
+    log = "Nov 20 13:00:42 box kernel: blk_update_request: critical medium error, dev sdb, sector 99\n"
+    report = report_of(text, log)
+    assert "device-errors" in {finding.rule for finding in report.findings}
+    assert "util-false-alarm" not in {finding.rule for finding in report.findings}
+    assert not any("fio" in text for finding in report.findings for text in finding.confirm)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
+from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Finding
 from iodiag.model.rule import Rule
 
 SYMPTOMS_AND_SATURATION = ("symptom", "true-saturation", "approaching-saturation")
@@ -159,7 +159,7 @@ def _replaces(winner: Finding, loser: Finding, relatives: Mapping[str, frozenset
     # work that stands still is told, and raises its causes
     if loser.severity == "critical" and winner.severity != "critical":
         return False
-    is_trouble = loser.severity != "info"
+    is_trouble = loser.severity != "info" and loser.role not in HARMLESS
     if is_trouble and _samples(winner) < _SHORTER * _samples(loser):
         return False
     left = set(loser.devices).difference(winner.devices)

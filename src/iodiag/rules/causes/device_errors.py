@@ -437,6 +437,7 @@ RULE = Rule(
         *("backend-latency-shift", "path-imbalance", "layer-added-latency"),
     ),
     explains_samples=True,
+    replaces=("util-false-alarm",),  # no more load for a device that fails, nor for one that is slow
     title="The kernel's log names errors of a device",
     why="While a command times out and a device is reset, everything that needs it waits.",
     remedy=tuple(dict.fromkeys(_REMEDIES.values())),

@@ -93,6 +93,7 @@ _CABLE = "CRC errors are those of the link: exchange the cable, then the slot of
 RULE = Rule(
     id="device-health",
     explains=("extreme-latency", "slow-member", "hung-io"),
+    replaces=("util-false-alarm",),
     title="A disk reports errors of its own",
     why="It retries what it cannot read for seconds, and may fail.",
     remedy=(

@@ -433,7 +433,10 @@ _UNPAID = "; at {util:.0f} % busy that costs its set little."
 RULE = Rule(
     id="slow-member",
     explains=(*SYMPTOMS_AND_SATURATION, "latency-above-baseline", "serialized-commit"),
-    replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
+    replaces=(
+        *("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
+        "util-false-alarm",
+    ),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(
