@@ -240,3 +240,13 @@ def test_a_load_that_is_all_at_the_server_says_how_much_of_it_is(report_of, samp
 def test_a_rate_of_one_in_40_seconds_is_not_told_as_none(report_of):
     finding = only(report_of(since_the_mount(0.025, 13.0, 480.0), rules=[RULE]))
     assert finding.evidence[0].text.startswith("0.025 writes/s: 480 ms each")
+
+
+@pytest.mark.parametrize(("server", "is_own"), [("localhost", True), ("127.0.0.1", True), ("nas", False)])
+def test_of_an_export_at_the_hosts_own_address_no_network_is_accused(report_of, server, is_own):
+    text = nfsiostat([CALM] * 6 + [(50.0, 95.0, 96.0)] * 12).replace("nas:/", f"{server}:/")
+    finding = only(report_of(text))
+    assert ("by its address this host serves it" in finding.summary) == is_own
+    assert ("the network is slow, not a local disk" in finding.summary) == (not is_own)
+    assert any("ping" in remedy for remedy in finding.remedy) == (not is_own)
+    assert "on the way" not in finding.summary

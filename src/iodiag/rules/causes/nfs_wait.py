@@ -25,6 +25,7 @@ References: nfsiostat(8); RFC 8881, session slots; Documentation/filesystems/nfs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -310,7 +311,7 @@ def _is_after_step(trip: Floats, size: Floats, operations: Floats, is_used: Mask
 
 
 def _finding(wait: _Wait, limits: Limits) -> Finding:
-    is_step = wait.round_trip_ms >= 2 * wait.usual_ms
+    is_step, is_own = wait.round_trip_ms >= 2 * wait.usual_ms, _OWN.match(wait.export) is not None
     values: dict[str, Any] = {
         "mount": wait.mount,
         "export": wait.export,
@@ -321,6 +322,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         "trip_ms": wait.round_trip_ms,
         "usual_ms": wait.usual_ms,
         "against": f" (against {duration(wait.usual_ms)} in its calm samples)" if is_step else "",
+        "whose": _OF_OWN_ADDRESS if is_own else _OF_OTHERS,
         "again": wait.sent_again_pct,
         "rate": weighted.mean(wait.rows, f"{wait.way}s_per_s", "nfs_mounts"),
         "backlog": weighted.mean(wait.rows, "backlog", "nfs_mounts"),
@@ -352,11 +354,21 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
         cannot_know=(_OF_A_MEAN if wait.is_average else ())
         + ("whether the server's disks, its threads or the network between take the time",),
-        remedy=_REMEDY[place],
+        remedy=_OF_OWN if is_own and place == "server" else _REMEDY[place],
         confirm=(f"nfsiostat 5 12{of_mount}", f"mountstats{of_mount}", "nfsstat -rc"),
     )
 
 
+_OWN = re.compile(r"(?:127\.[\d.]+|localhost|\[?::1\]?):")
+"""An export at the host's own address: it is the server itself, or a tunnel begins there (Amazon EFS)."""
+
+_OF_OTHERS = "the server or the network is slow, not a local disk"
+_OF_OWN_ADDRESS = "by its address this host serves it, or a tunnel leads from here: what answers is slow"
+_OF_OWN = (
+    "See what answers at this address: ss -tlnp. A tunnel (stunnel, as of Amazon EFS) leads to another: "
+    "look there, and at the way. Else this host is the server: look at the disk that holds the export "
+    "(iostat -xt 1 30), its nfsd threads (/proc/net/rpc/nfsd), limits (tc qdisc show), CPUs.",
+)
 _OF_A_MEAN = (
     "when: whether they wait now",
     "whether for a slot: rpc bklog is divided by the age of the mount",
@@ -364,8 +376,8 @@ _OF_A_MEAN = (
 _OF_SAMPLES = ", in {shown} of {of} samples with traffic."
 _OF_AVERAGES = ", on average since it was mounted."
 _SUMMARY: dict[Place, str] = {
-    "server": "Each {way} of the NFS mount {mount} takes {took}, {trip} of it on the way to the "
-    "server and back{against}: the server or the network is slow, not a local disk",
+    "server": "Each {way} of the NFS mount {mount} takes {took}, {trip} of it the round trip, the server's "
+    "own work included{against}: {whose}",
     "slots": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: "
     "operations wait on this host before they are sent, most often for a slot",
     "client": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: operations wait "
