@@ -287,3 +287,11 @@ def test_no_share_of_what_is_written_exceeds_all_of_it(report_of):
     assert values(finding)["by_reads"] > 150
     assert any(" % or more judging by read traffic" in item.text for item in finding.evidence)
     assert not any("00 % judging" in item.text for item in finding.evidence)
+    assert not any("counts agree" in item.text for item in finding.evidence), "a least share agrees with any"
+
+
+def test_more_writes_than_all_was_written_are_told_as_all(report_of):
+    more = sample(row(0, 120, 0, 480, 16, 130), row(60, 63, 240, 252, 5, 45))
+    (finding,) = findings(report_of(iostat([more] * 20), mdstat(), rules=[RULE]))
+    told = "all of what was written took the slow path judging by write traffic (115 %), 100 % judging by"
+    assert any(told in item.text for item in finding.evidence)
