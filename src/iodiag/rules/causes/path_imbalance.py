@@ -140,10 +140,12 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     slow_ms = weighted.mean(found.slow_rows, "latency_ms")
     fast_ms = weighted.mean(found.fast_rows, "latency_ms")
     requests = min(float(events_per_sample(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
+    aliases = found.top.device.aliases if found.top.device else ()
+    called = next(filter(_NAME.fullmatch, aliases), "")
     values: Values = {
         "slow": found.slow.name,
         "fast": found.fast.name,
-        "top": found.top.name,
+        "top": found.top.name + (f" ({called})" if called else ""),
         "slow_ms": slow_ms,
         "fast_ms": fast_ms,
         "took": duration(slow_ms),
@@ -171,8 +173,10 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
         refutes=("a path to a controller that is not the preferred one (ALUA), which is slower by design",),
         cannot_know=("whether the cable, the port, the switch or the controller is slow",),
         remedy=(
-            f"Take the slow path out, and see the latency fall: multipathd fail path {found.slow.name}",
             "Look at its port, cable and switch for errors; compare with the other ports of the array.",
+            "Where every path that is left is healthy by multipath -ll, take the slow one out, and see the "
+            f"latency fall: `multipathd fail path {found.slow.name}`. Until it is back ("
+            f"`multipathd reinstate path {found.slow.name}`) there is one path less to fail over to.",
             'Let the selector look at the time that paths take: path_selector "service-time 0".',
         ),
         confirm=(
