@@ -292,8 +292,9 @@ def to_run(commands: Iterable[str]) -> Iterator[Block]:
     """Commands to paste, with a word of care below those that make load."""
     commands = tuple(commands)
     yield Commands(commands)
-    if any(text.startswith("fio ") for text in commands):
-        yield Paragraph((Span("fio makes load of its own: run it when that harms nobody."),))
+    for tool in ("fio", "dd"):
+        if any(text.startswith(f"{tool} ") for text in commands):
+            yield Paragraph((Span(f"{tool} makes load of its own: run it when that harms nobody."),))
 
 
 def _limits(finding: Finding, place: Visibility) -> Iterator[Section]:
