@@ -244,8 +244,8 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     Where `most` is one, the state in which its requests waited longest in all stands for the others; of the
     device that the first screen tells the cost of it is that one, so that one screen has one load of it.
 
-    Devices of the verdict come first, then those of findings, then those that are busy longest. The slowest
-    of all is among them in any case.
+    Devices of the verdict come first, then those of findings, then those that are busy longest or move most.
+    The slowest of all is among them in any case.
     """
     of_device: dict[tuple[str | None, str], list[StateSummary]] = {}
     for state in report.states:
@@ -257,11 +257,13 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     in_verdict = report.verdict.devices if report.verdict else ()
     in_findings = {device for finding in report.findings for device in finding.devices}
 
+    busy = _shares({key: sum(map(_busy, own)) for key, own in of_device.items()})
+    moved = _shares({key: sum(map(_moved, own)) for key, own in of_device.items()})
+
     def rank(key: tuple[str | None, str]) -> tuple[bool, bool, float, float]:
-        name, own = key[1], of_device[key]
-        busy = sum((state.busy_pct or 0.0) * (state.seconds or state.samples) for state in own)
-        requests = sum(state.requests for state in own)
-        return name not in in_verdict, name not in in_findings, -busy, -requests
+        name, requests = key[1], sum(state.requests for state in of_device[key])
+        # an old kernel counts no time of an array
+        return name not in in_verdict, name not in in_findings, -max(busy[key], moved[key]), -requests
 
     shown = with_slowest(sorted(of_device, key=rank), most_devices, lambda key: _latency_ms(of_device[key]))
     has_hosts = len(report.hosts) > 1
@@ -286,6 +288,20 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
         left_out=left_out,
         anchors=tuple(anchors),
     )
+
+
+def _busy(state: StateSummary) -> float:
+    return (state.busy_pct or 0.0) * (state.seconds or state.samples)
+
+
+def _moved(state: StateSummary) -> float:
+    return (state.size_kb or 0.0) * (state.per_s or 0.0) * (state.seconds or state.samples)
+
+
+def _shares(values: Mapping[tuple[str | None, str], float]) -> dict[tuple[str | None, str], float]:
+    """Each value as a share of the largest."""
+    most = max(values.values(), default=0.0) or 1.0
+    return {key: value / most for key, value in values.items()}
 
 
 def with_slowest(ranked: Sequence[T], most: int, latency_ms: Callable[[T], float]) -> list[T]:
