@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 import iodiag
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.report import DeviceSummary, Report, Verdict
-from iodiag.report import as_markdown, wording
+from iodiag.report import as_markdown, finding_sections, wording
 from iodiag.report.as_json import from_json
 from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
@@ -452,6 +452,55 @@ def test_findings_of_hosts_that_are_called_the_same_are_one_line_with_their_coun
     ]
     report = replace(raid5_report(), findings=(base, *mounts))
     assert "Mounts wait (3 findings" in report.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("cause", "severity", "twin", "does_follow"),
+    [
+        ("lead", "warning", None, True),
+        ("another", "warning", None, False),
+        ("lead", "critical", None, False),
+        ("lead", "warning", "sdz", False),
+    ],
+    ids=["explained by it", "by another", "graver", "by another of its rule"],
+)
+def test_what_follows_from_the_verdict_stands_below_it_and_not_beside_it(cause, severity, twin, does_follow):
+    report = raid5_report()
+    first = finding_sections.lead(report)
+    explained = first.rule if cause == "lead" else cause
+    effect = replace(first, rule="b", title="Requests wait", devices=("sdx",), severity=severity)
+    effects = [replace(effect, devices=(name,), explained_by=explained) for name in ("sdx", "sdy")]
+    others = [replace(first, devices=(twin,))] if twin else []
+    text = replace(report, findings=(first, *others, *effects)).to_markdown()
+    assert ("- **Effects:** Requests wait (`sdx`, `sdy`)" in text) == does_follow
+    assert (": Requests wait (`sdx`)\n" in text) == (not does_follow)
+
+
+def test_a_finding_of_another_time_than_the_verdicts_says_when():
+    report = raid5_report()
+    first = finding_sections.lead(report)
+    other = replace(first, rule="b", title="Reads wait", start="2019-09-19T07:10:01+02:00")
+    text = replace(report, findings=(first, other)).to_markdown()
+    assert re.search(r"Reads wait \(.*\), 2019-09-19 07:10:01 to 07:57:01\n", text)
+
+
+def test_notes_are_named_in_one_line():
+    report = raid5_report()
+    first = finding_sections.lead(report)
+    notes = [
+        replace(first, rule=f"note-{title}", title=title, devices=(name,), severity="info")
+        for title, name in (("Late", "sda"), ("Odd", "sdb"), ("Odd", "sdc"))
+    ]
+    assert ", 3 info. Info: Late; Odd\n" in replace(report, findings=(first, *notes)).to_markdown()
+
+
+def test_an_array_that_moves_most_is_shown_though_its_busy_time_is_not_counted():
+    report = raid5_report()
+    disk = replace(report.states[-1], size_kb=8.0, per_s=2.0)
+    little = tuple(replace(disk, device=f"sd{at:02}", busy_pct=float(at)) for at in range(30))
+    array = replace(disk, device="md9", busy_pct=0.0, per_s=9000.0, latency_ms=None, text="9,000 writes/s")
+    text = replace(report, states=(*little, array), findings=()).to_markdown()
+    assert "| `md9` | 9,000 writes/s |" in text
 
 
 def test_what_is_not_sure_is_listed_as_possible():

@@ -67,6 +67,36 @@ def beside(report: Report) -> list[tuple[int, Finding]]:
     return [(number, finding) for number, finding in numbered if finding.severity != "info"]
 
 
+def follows(report: Report) -> list[Finding]:
+    """The findings that the verdict's explains, and no other of its rule; none that is graver than it."""
+    first = lead(report)
+    if first is None or report.comparison is not None:
+        return []
+    of_rule = [f for f in report.findings if (f.rule, f.host) == (first.rule, first.host)]
+    is_alone = sum(finding.severity != "info" for finding in of_rule) < 2
+    most = SEVERITIES.index(first.severity)
+    return [
+        finding
+        for _, finding in beside(report)
+        if (finding.explained_by, finding.host) == (first.rule, first.host)
+        and (is_alone or bool(set(finding.devices) & set(first.devices)))
+        and SEVERITIES.index(finding.severity) <= most
+    ]
+
+
+def by_title(findings: Iterable[Finding]) -> Spans:
+    """Findings as a list of their titles, each once, with the devices of all that are called so."""
+    alike: dict[str, list[str]] = {}
+    for finding in findings:
+        alike.setdefault(finding.title, []).extend(finding.devices)
+    told: list[Span] = []
+    for title, devices in alike.items():
+        names = wording.names(dict.fromkeys(devices), 3)
+        told += [Span("; " * bool(told)), *wording.prose(title)]
+        told += [Span(" ("), *names, Span(")")] if names else []
+    return tuple(told)
+
+
 def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section], list[Section]]:
     """The findings; the evidence of the verdict's; and what is only a note on reading, folded.
 
@@ -151,8 +181,9 @@ def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
 
 
 def _brief(report: Report) -> Iterator[Section]:
-    """The findings beside that of the verdict, a line each."""
-    rest = [finding for _, finding in beside(report)]
+    """The findings beside that of the verdict and what follows from it, a line each."""
+    told = [id(finding) for finding in follows(report)]
+    rest = [finding for _, finding in beside(report) if id(finding) not in told]
     if not rest:
         return
     alike: dict[object, list[Finding]] = {}
@@ -161,7 +192,7 @@ def _brief(report: Report) -> Iterator[Section]:
         key = id(finding) if finding.devices else (finding.severity, finding.title)
         alike.setdefault(key, []).append(finding)
     shown = [*alike.values()][:BRIEF_FINDINGS]
-    items = [_line(group, len(report.hosts) > 1) for group in shown]
+    items = [_line(report, group, len(report.hosts) > 1) for group in shown]
     more = len(rest) - sum(map(len, shown))
     if more:
         items.append(Item((Span(f"{wording.plural(more, 'more finding')} in the full report"),)))
@@ -169,9 +200,14 @@ def _brief(report: Report) -> Iterator[Section]:
     yield Section((Span(side),), (Bullets(tuple(items)),), place="brief")
 
 
-def _line(alike: list[Finding], has_hosts: bool) -> Item:
+def _line(report: Report, alike: list[Finding], has_hosts: bool) -> Item:
     """A finding, or those of hosts that are called the same."""
     finding = alike[0]
+    first = lead(report)
+    is_then = first is not None and (finding.start, finding.end) == (first.start, first.end)
+    when = (
+        "" if is_then else wording.time_span(finding.start, finding.end, report.timezone).partition(" (")[0]
+    )
     devices = wording.names(finding.devices, 3)
     hosts = list(dict.fromkeys(one.host for one in alike if one.host))
     if len(alike) > max(len(hosts), 1):
@@ -183,6 +219,7 @@ def _line(alike: list[Finding], has_hosts: bool) -> Item:
             Span(f"{finding.severity.capitalize()}{', possibly' * (finding.confidence == 'low')}: "),
             *wording.prose(finding.title),
             *((Span(" ("), *devices, Span(")")) if devices else ()),
+            *((Span(f", {when}"),) if when and len(alike) == 1 else ()),
         )
     )
 

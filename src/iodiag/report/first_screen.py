@@ -195,6 +195,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         if report.verdict is not None and report.verdict.state == "open" and lead.role == "symptom":
             sure = f"{lead.confidence} confidence that it is so; its cause is open"
         yield "How sure", (Span(sure),)
+        if effects := finding_sections.follows(report):
+            yield "Effects", finding_sections.by_title(effects)
     elif report.verdict is not None and report.verdict.severity is not None:
         yield "Severity", (Span(f"{report.verdict.severity}, though its cause is not determined"),)
     if lead is None or not (cost or when):
@@ -207,7 +209,9 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     if lost := list(_lost(report)):
         rest = f", and of {len(lost) - 1} more" if len(lost) > 1 else ""
         yield "Not read", (*lost[0], Span(rest))
-    yield "Result", (Span(tally(report)),)
+    notes = [one.title for one in report.findings if one.severity == "info" and one is not lead]
+    named = wording.prose("; ".join(dict.fromkeys(notes)))
+    yield "Result", (Span(tally(report)), *((Span(". Info: "), *named) if notes else ()))
 
 
 def _lost(report: Report) -> Iterator[Spans]:
