@@ -326,11 +326,11 @@ def test_elsewhere_needs_evidence_and_harm(severity, confidence):
     [
         ("warning", "medium", True),
         ("warning", "low", False),
-        ("notice", "high", False),
+        ("notice", "high", True),
         ("info", "high", False),
     ],
 )
-def test_what_another_host_has_elsewhere_is_told_by_the_same_measure(severity, confidence, is_told):
+def test_what_another_host_has_elsewhere_is_told_from_a_notice_on(severity, confidence, is_told):
     first = finding("elsewhere", device=None, host="box")
     beside = finding("elsewhere", severity, confidence, device=None, host="db2", summary="No CPU is left.")
     found, text = judged([first, beside])

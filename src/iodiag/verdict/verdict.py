@@ -200,7 +200,8 @@ def _state_and_sentence(findings: Sequence[Finding], views: Sequence[View]) -> t
 def _of_elsewhere(first: Finding, findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     """What is the trouble instead of the storage, and what another host has of that kind."""
     begins = "Not the speed of the devices" if first.devices else "Not storage"
-    beside = [f for f in _elsewhere(findings) if f.host != first.host][:1]
+    told = (f for f in findings if f.role == "elsewhere" and f.severity != "info" and f.confidence != "low")
+    beside = [f for f in told if f.host != first.host][:1]
     also = "".join(f" Also found: {on_its_host(f.summary, f.host, views)}" for f in beside)
     return _about(first, "elsewhere"), on_its_host(_after_colon(begins, first), first.host, views) + also
 
