@@ -48,6 +48,22 @@ def test_a_layer_that_holds_one_direction_alone_is_named_by_it(report_of, way, o
     assert silent(report_of(iostat([{"dm-0": both, "sda": disk}] * 20), CRYPT, rules=[RULE]))
 
 
+@pytest.mark.parametrize("reads", ["none", "as above"])
+def test_reads_that_no_disk_or_one_as_slow_served_are_no_latency_of_the_layer(report_of, reads):
+    writes = row(150, 9.0, way="w")
+    read = {"r/s": 0.5, "rkB/s": 0.0, "r_await": 48.0}
+    served = {**writes, **read}
+    disks = {"sda": writes, "sdb": writes if reads == "none" else served}
+    assert silent(report_of(iostat([{"dm-0": served, **disks}] * 2), rules=[RULE])).status == "clear"
+
+
+def test_each_disk_that_carries_all_of_a_layer_is_told_to(report_of):
+    quick = row(150, 0.5, way="w", **{"f/s": 0.0})
+    sample = {"dm-0": row(150, 30.0, way="w"), "sda": quick, "sdb": quick}
+    finding = only(report_of(iostat([sample] * 20), rules=[RULE]))
+    assert any("only sda, sdb carry the same" in e.text for e in finding.evidence)
+
+
 @pytest.mark.parametrize("samples", [1, 2, 3])
 def test_one_sample_of_many_requests_is_enough_without_any_topology(report_of, samples):
     finding = only(report_of(iostat(stack(50.0, 0.2, rate=2560, samples=samples)), rules=[RULE]))

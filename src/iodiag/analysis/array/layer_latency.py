@@ -1,9 +1,9 @@
 """A stacked device beside the disks below it: how much longer its requests take than theirs.
 
-Where no input says what a device stands on, it is held against every physical disk with traffic: when all of
-them answer quickly, the wait is above them. Latencies are those of the same reports; where a paste shows the
-layers one after the other, the disks' slowest sample stands for all. A report without a row of the disks
-tells nothing of them.
+Where no input says what a device stands on, it is held against every physical disk with traffic, or against
+those that each carry all of its requests: when all of them answer quickly, the wait is above them. Latencies
+are those of the same reports; where a paste shows the layers one after the other, the disks' slowest sample
+stands for all. A report without a row of the disks tells nothing of them.
 """
 
 from __future__ import annotations
@@ -164,13 +164,18 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
         if not known:
             equal = [s for s in physical if _are_equal(upper, (s,))]
             equal = equal or [s for s in physical if _are_equal(upper, (s,), *MERGES)]
-            below = tuple(equal[:1]) if equal else below
+            below = tuple(equal) or below
             if not equal and lacks_disks(view):
                 yield upper, "volumes move more than all disks of the capture: others are below them"
                 continue
         if below:
             is_stated = bool(known) and not (upper.device is not None and upper.device.is_inferred)
             yield upper, _layer(upper, below, missing, is_stated, bounds, leaves_idle=leaves_idle)
+
+
+def _carry_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...], *merges: str) -> bool:
+    """Whether disks carry together what the device above them does, or each of them all of it."""
+    return _are_equal(upper, below, *merges) or all(_are_equal(upper, (one,), *merges) for one in below)
 
 
 def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...], *merges: str) -> bool:
@@ -224,8 +229,8 @@ def _layer(
     keys = report_keys(upper.samples)
     parts = [first_row_per_report(series) for series in below]
     are_together = any(bool(np.isin(keys, report_keys(part)).any()) for part in parts)
-    is_equal = are_together and _are_equal(upper, below)
-    is_merged = are_together and not is_equal and _are_equal(upper, below, *MERGES)
+    is_equal = are_together and _carry_equal(upper, below)
+    is_merged = are_together and not is_equal and _carry_equal(upper, below, *MERGES)
     # what is merged waits with others, of which each is counted once
     least = bounds._replace(ratio=bounds.calm_ratio) if is_merged else bounds
     # of requests that are split, merged or amplified on the way a direction tells nothing by itself
@@ -274,6 +279,10 @@ def _seen(
     weights = np.where(np.nan_to_num(samples.floats(_rate(way))) > 0, np.nan_to_num(weights), 0)
     if beside is not None:
         weights = np.where(beside, weights, 0)
+    if way:
+        # what no disk below served in a report has no latency there
+        rates = [at_reports(report_keys(samples), part, _rate(way)) for part in parts]
+        weights = np.where((np.array(rates) > 0).any(axis=0), weights, 0)
     ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
     is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
     if not is_equal:

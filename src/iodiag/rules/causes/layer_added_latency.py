@@ -322,6 +322,7 @@ def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
     if not layer.is_stated:
         text = "no input says what {upper} stands on: these are the physical disks with I/O"
         is_same = layer.is_equal or layer.is_merged
+        values["carry"] = "carries" if len(layer.below) == 1 else "carry"
         yield cite(layer.rows, _EQUAL_ONLY if is_same else text, values, weighs="against")
 
 
@@ -330,7 +331,7 @@ _BELOW = (
     "{disks}: {rate_below} {requests}/s in sum took at most {below} ms, with {depth_below} in flight; "
     "the busiest was {util_below:.1f} % busy"
 )
-_EQUAL_ONLY = "no input says what {upper} stands on; only {disks} carries the same requests and bytes"
+_EQUAL_ONLY = "no input says what {upper} stands on; only {disks} {carry} the same requests and bytes"
 
 
 def _remedy(upper: DeviceSeries) -> tuple[str, ...]:
