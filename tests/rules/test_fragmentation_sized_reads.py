@@ -240,3 +240,11 @@ def test_a_guest_s_volume_is_not_said_to_seek(report_of, device):
         finding = only(report_of(iostat([{device: slow}] * 20), *context, rules=[RULE]))
         assert finding.severity == "info"
         assert "seek" not in " ".join((finding.title, finding.summary, *(e.text for e in finding.evidence)))
+
+
+def test_the_sample_that_ends_a_hang_is_no_read_of_the_pattern(report_of):
+    silent = {"r/s": 0.0, "rkB/s": 0.0, "r_await": 0.0, "aqu-sz": 0.0, "%util": 100.0}
+    late = {"r/s": 4.0, "rkB/s": 40.0, "r_await": 9000.0, "aqu-sz": 36.0, "%util": 100.0}
+    rows = [*[FRAGMENTS] * 6, *[silent] * 8, late, *[FRAGMENTS] * 20]
+    finding = only(report_of(iostat([{"sda": row} for row in rows]), HDD, rules=[RULE]))
+    assert finding.samples == (15, 34)

@@ -51,6 +51,13 @@ def test_the_gravest_cause_is_named():
     assert found[0].explained_by == "swap-thrash"
 
 
+@pytest.mark.parametrize(("sample", "is_explained"), [(13, True), (14, False)])
+def test_what_completes_in_the_sample_that_ends_a_stall_is_the_stalls(sample, is_explained):
+    stall = replace(finding("hung-io", devices=("sda",)), samples=(5, 12))
+    late = replace(finding("extreme-latency", devices=("sda",)), samples=(sample, sample))
+    assert (ordered([stall, late])[1].explained_by == "hung-io") == is_explained
+
+
 @pytest.mark.parametrize(("confidence", "kept"), [("low", 2), ("medium", 1), ("high", 1)])
 def test_a_guess_replaces_nothing(confidence, kept):
     found = ordered(

@@ -291,6 +291,25 @@ def test_what_a_standstill_left_is_told_where_somebody_waits_for_it(run, iowait,
     assert any("a standstill had left" in o.reason for o in report.outcomes) == (not is_full)
 
 
+@pytest.mark.parametrize(("latency", "is_full"), [(38, False), (60, True)])
+def test_a_hang_and_the_sample_that_ends_it_are_no_queue(run, latency, is_full):
+    rows = [load(3800 / latency, latency, size=16)] * 20
+    rows = [*rows, *[SILENT] * 9, load(23, 1775, size=16), *rows]
+    told = found(run(iostat([{"sda": row} for row in rows])))
+    assert bool(told) == is_full
+    for finding in told:
+        assert "63.33 reads/s of 16.0 kB: 3.80 in flight, 60.00 ms each" in finding.evidence[0].text
+        assert "40 of 50 samples" in finding.summary
+
+
+def test_the_numbers_of_a_level_are_of_the_samples_that_are_cited(run):
+    rows = [SILENT, SILENT, load(30, 800, reads=0.0, size=512)] * 6
+    (finding,) = found(run(iostat([{"sda": row} for row in rows])))
+    assert "at 10 writes/s of 512.0 kB: 8 in flight, 800 ms each" in finding.evidence[0].text
+    assert finding.evidence[0].rows == 18
+    assert "18 of 18 samples" in finding.summary
+
+
 RATES = (210, 260, 235, 280, 225, 250)
 
 

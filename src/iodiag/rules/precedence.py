@@ -179,11 +179,14 @@ def _is_free(one: Finding, other: Finding) -> bool:
 
 
 def _is_apart(cause: Finding, effect: Finding) -> bool:
-    """Whether what one device suffers from was before all that the cause holds for, or after it."""
+    """Whether what one device suffers from was before all that the cause holds for, or after it.
+
+    A request counts in the sample in which it completes: the one that ends a stall is the stall's.
+    """
     if cause.devices != effect.devices or not cause.samples or not effect.samples:
         return False
     (first, last), (begin, end) = cause.samples, effect.samples
-    return end < first or last < begin
+    return end < first or last + 1 < begin
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation.class_latency import is_no_single_spindle
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
 from iodiag.analysis.load.saturation.layers import slower_above
+from iodiag.analysis.load.stalls import with_stalls
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.states.service_times import class_of, moves_more
@@ -106,7 +107,7 @@ def state(series: DeviceSeries, load: JudgedLevel) -> Evidence:
         f"{{util:.0f}} % busy{AT_LEAST}," if load.level.rows.has("doubtful_util_pct") else "{util:.1f} % util"
     )
     return cite(
-        load.level.rows,
+        with_stalls(series, load.level.rows),
         busy
         + " at {rate} {direction}/s"
         + size

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load.stalls import bridged
+from iodiag.analysis.load.stalls import bridged, without_told
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.quantiles import low_and_high
@@ -252,7 +252,7 @@ def level_samples(series: DeviceSeries) -> Table:
     bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
-    samples = bridged(series.samples)
+    samples = bridged(without_told(series))
     samples = samples.with_columns(depth=_completing(samples))
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)

@@ -26,6 +26,10 @@ ALWAYS_BUSY = 0.95
 LONGEST_FLUSH_S = 120.0
 """A disk's cache, 256 MB at the most, is written back by then, even at 2 MB/s."""
 
+LEAST_S, BOOKED = 5.0, 0.7
+"""From how many seconds on a silence is no retry, nor a pause of firmware, and the share of it for which
+requests waited where it is a stall."""
+
 _RATES = ("depth", "util", *columns.RATES, "discards_per_s", "flushes_per_s", "kb_per_s", *columns.KB_BY_WAY)
 
 
@@ -66,6 +70,18 @@ def bridged(samples: Table) -> Table:
     return joined.with_columns(**columns)
 
 
+def with_stalls(series: DeviceSeries, rows: Table) -> Table:
+    """A device's samples that some bridged ones are made of: they, and the stalls taken into them."""
+    samples = series.samples
+    if not (silent := stalled(samples)).any():
+        return rows
+    last = len(samples) - 1
+    places = np.where(silent, last, np.arange(len(samples)))
+    ends = np.minimum.accumulate(places[::-1])[::-1]
+    is_own = samples["stream"][ends] == samples["stream"]
+    return samples[np.isin(samples["sample"][ends], rows["sample"]) & is_own]
+
+
 @dataclass(frozen=True)
 class Stall:
     """Consecutive samples of a busy device without a completion, and the sample that ended them.
@@ -85,6 +101,11 @@ class Stall:
     def is_flush(self) -> bool:
         """Whether flushes of the cache fill half of it or more."""
         return self.flushing_s >= 0.5 * self.seconds
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it lasted, and its end shows that requests had waited for it, or a flush had."""
+        return self.seconds >= LEAST_S and (self.is_flush or self.booked_s >= BOOKED * self.seconds)
 
 
 def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
@@ -131,6 +152,19 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
             continue
         release = samples[end : end + 1] if is_released else None
         yield _stall(samples[run], seconds, release, typical)
+
+
+def without_told(series: DeviceSeries) -> Table:
+    """A device's samples without the stalls that are told as such, and without what ends each of them.
+
+    What had waited for that was in no queue: `hung-io` and `flush-latency` tell of it.
+    """
+    told = [one for one in stalls_of(series) if one.is_told]
+    if not told:
+        return series.samples
+    ends = [one.release for one in told if one.release is not None]
+    left_out = np.concatenate([rows["sample"] for rows in (*(one.rows for one in told), *ends)])
+    return series.samples[~np.isin(series.samples["sample"], left_out)]
 
 
 def answers(series: DeviceSeries) -> bool:

@@ -23,6 +23,7 @@ from itertools import islice
 
 import numpy as np
 
+from iodiag.analysis.load.stalls import without_told
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, cite_origin, say
 from iodiag.analysis.measure.grading import confidence, device_fields
@@ -344,7 +345,7 @@ def read_pattern(
     """
     samples = _with_reads(series)
     mask = samples.floats("busy") >= WINDOW_EXIT_SHARE * busy
-    mask &= ~samples["is_idle"]
+    mask &= ~samples["is_idle"] & np.isin(samples["sample"], without_told(series)["sample"])
     if not mask.any():
         return None
     reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")

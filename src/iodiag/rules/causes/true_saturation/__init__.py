@@ -71,7 +71,7 @@ from iodiag.analysis.load.saturation.class_latency import LIKE_SIZE
 from iodiag.analysis.load.saturation.classify import AS_MUCH, of_samples
 from iodiag.analysis.load.saturation.devices_with_verdict import Busy, with_verdict
 from iodiag.analysis.load.saturation.judged_levels import THRESHOLDS, JudgedLevel
-from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.load.stalls import stalled, with_stalls
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite_fact, in_samples, say
@@ -175,7 +175,7 @@ def _finding(
     is_compared = lead.basis == "measured" and lead.lower is not None
     is_long = is_compared or is_sustained(longest_contiguous(series, rows))
     sure = confidence(points_of(view, lead, limits), at_most="high" if is_long else "medium")
-    whole, pages = _rows_of_state(series, rows, limits), tuple(single_pages(view, rows))
+    whole, pages = with_stalls(series, _rows_of_state(series, rows, limits)), tuple(single_pages(view, rows))
     counts = counts_of(series, whole, lead, rows)
     values = template_values(series, lead) | counts
     summary, named = _told(series, lead, rows, values, limits)
@@ -194,7 +194,7 @@ def _finding(
     return RULE.finding(
         **{"severity": severity} | _fitted(view, series, lead, rows, remedy) | named,
         confidence=sure,
-        **device_fields(rows, series.name, *below),
+        **device_fields(with_stalls(series, rows), series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
         confirm=(*_who_moves(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -325,7 +325,7 @@ def _told(
 ) -> tuple[str, dict[str, Any]]:
     """The template of the summary, and the fields of a finding that it changes; adds to its `values`."""
     seen = in_samples(len(series.samples))
-    is_part = len(lead.level.rows) < int(values["count"])
+    is_part = int(values["shown"]) < int(values["count"])
     if is_part:
         seen = "in {shown} of its {count} saturated samples"
         seen += " ({samples} in all)" * (len(series.samples) > int(values["count"]))

@@ -11,7 +11,7 @@ from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.host.swapping import moves_pages
 from iodiag.analysis.load.queueing import Level, page_kb
 from iodiag.analysis.load.saturation.judged_levels import JudgedLevel
-from iodiag.analysis.load.stalls import stalled, stalls_of
+from iodiag.analysis.load.stalls import stalled, stalls_of, with_stalls
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples
 from iodiag.analysis.measure.time_per_kb import DIRECTIONS
@@ -31,7 +31,8 @@ STILL = (
 
 def standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
     """That it completed nothing in more samples than it was full (`rows`)."""
-    still = series.samples[stalled(series.samples)]
+    own = np.isin(series.samples["sample"], with_stalls(series, rows)["sample"])
+    still = series.samples[stalled(series.samples) & ~own]
     if len(still) > len(rows):
         values: Values = {"device": series.name, "still": len(still), "samples": len(series.samples)}
         values |= {"longest": max((stall.seconds for stall in stalls_of(series)), default=0.0)}
@@ -41,7 +42,11 @@ def standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
 
 def counts_of(series: DeviceSeries, whole: Table, lead: JudgedLevel, rows: Table) -> Values:
     """How many samples it is saturated in, of how many, and the quickest and the slowest of them in ms."""
-    counts: Values = {"count": len(whole), "samples": len(series.samples), "shown": len(lead.level.rows)}
+    counts: Values = {
+        "count": len(whole),
+        "samples": len(series.samples),
+        "shown": len(with_stalls(series, lead.level.rows)),
+    }
     latencies = _latencies_ms(rows, lead.said.direction)
     return counts | {"quickest": float(np.min(latencies)), "slowest": float(np.max(latencies))}
 
