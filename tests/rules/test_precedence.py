@@ -58,6 +58,24 @@ def test_what_completes_in_the_sample_that_ends_a_stall_is_the_stalls(sample, is
     assert (ordered([stall, late])[1].explained_by == "hung-io") == is_explained
 
 
+@pytest.mark.parametrize(
+    ("times", "is_told"),
+    [
+        ((None, None), False),
+        (("2026-01-01T10:00", "2026-01-01T10:05"), False),
+        (("2026-01-01T10:08",) * 2, True),
+    ],
+    ids=["no clock", "before it", "meanwhile"],
+)
+def test_who_waited_at_another_time_or_nobody_knows_when_is_no_evidence(times, is_told):
+    waits = finding("blocked-tasks", "high", "info")
+    waits = replace(waits, start=times[0], end=times[1], evidence=(Evidence("4 tasks are blocked"),))
+    cause = finding("nfs-wait", "high")
+    cause = replace(cause, samples=(9, 20), start="2026-01-01T10:07", end="2026-01-01T10:11")
+    told = next(one for one in ordered([cause, waits]) if one.rule == "nfs-wait")
+    assert bool(told.evidence) == is_told
+
+
 @pytest.mark.parametrize(("confidence", "kept"), [("low", 2), ("medium", 1), ("high", 1)])
 def test_a_guess_replaces_nothing(confidence, kept):
     found = ordered(

@@ -132,7 +132,7 @@ def _with_harm(
 ) -> Finding:
     """A cause as grave as the worst of its effects, with the line that says so.
 
-    With it stands who waits by symptoms that are told for information.
+    With it stands who waits meanwhile by symptoms that are told for information.
     """
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
@@ -140,6 +140,7 @@ def _with_harm(
     placed = sorted((one for key in reached for one in findings[key]), key=lambda one: one[0])
     harm = [finding for _, finding in placed]
     noted = [finding for finding in harm if finding.role == "symptom" and finding.severity == "info"]
+    noted = [finding for finding in noted if _is_meanwhile(cause, finding)]
     beside = (item for finding in noted for item in finding.evidence[:1])
     cause = replace(cause, evidence=(*cause.evidence, *beside))
     worst = max(harm, key=_weight, default=cause)
@@ -187,6 +188,15 @@ def _is_apart(cause: Finding, effect: Finding) -> bool:
         return False
     (first, last), (begin, end) = cause.samples, effect.samples
     return end < first or last + 1 < begin
+
+
+def _is_meanwhile(cause: Finding, effect: Finding) -> bool:
+    """Whether an effect is known to be of the time of its cause: by the clock, else by their samples."""
+    if cause.start and cause.end and effect.start and effect.end:
+        return effect.start <= cause.end and cause.start <= effect.end
+    if cause.samples is None or effect.samples is None:
+        return False
+    return effect.samples[0] <= cause.samples[1] and cause.samples[0] <= effect.samples[1]
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

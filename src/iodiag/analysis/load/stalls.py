@@ -79,7 +79,8 @@ def with_stalls(series: DeviceSeries, rows: Table) -> Table:
     places = np.where(silent, last, np.arange(len(samples)))
     ends = np.minimum.accumulate(places[::-1])[::-1]
     is_own = samples["stream"][ends] == samples["stream"]
-    return samples[np.isin(samples["sample"][ends], rows["sample"]) & is_own]
+    made_of: Table = samples[np.isin(samples["sample"][ends], rows["sample"]) & is_own]
+    return made_of
 
 
 @dataclass(frozen=True)

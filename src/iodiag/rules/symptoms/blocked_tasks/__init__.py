@@ -262,7 +262,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     told = *fallen[:1], *_once(held, meanwhile), *beside[:1], *written_back, *others_wait
     then = did + "".join(f"; {item.text}" for item in told)
     text = _counted(rows, values, is_direct) + said
-    text += ", up to {most:g}" if mean < float(values["most"]) else ""
+    text += ", up to {most:g}" if mean < float(values["most"]) and "{most" not in text else ""
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=sure),
@@ -306,6 +306,10 @@ def _counted(rows: Table, values: Values, is_direct: bool) -> str:
     """How many tasks wait, as words: blocked ones, else the load beyond the runnable; fills in `values`."""
     if is_direct:
         is_even = not float(values["waiting"]) < float(values["most"])
+        if not is_even and float(values["count"]) < float(values["samples"]):
+            # the mean of samples that are picked by their number says nothing
+            values["fewest"] = float(rows.floats("waiting").min())
+            return "{fewest:g} to {most:g} tasks are blocked on I/O"
         return f"{'{waiting:g}' if is_even else 'On average {waiting:.1f}'} tasks are blocked on I/O"
     values |= {
         "fewest": float(rows.floats("run_queue").min()),
