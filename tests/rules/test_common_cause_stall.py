@@ -60,6 +60,15 @@ def test_a_stall_that_ends_in_the_next_sample_is_seen_by_what_completes_late(rep
     assert found(report_of(capture(*parts), rules=[RULE]))
 
 
+def test_each_of_several_stops_is_cited(report_of):
+    calm = [(1.0, 1.0, None)] * 8
+    (finding,) = found(report_of(capture(*IN_ONE, *calm, (0.3, 90.0, 85.0), (1.7, 2.0, 40.0)), rules=[RULE]))
+    assert "2 times" in finding.summary
+    assert finding.samples == (8, 18)
+    assert finding.evidence[0].rows == 8
+    assert finding.evidence[0].values["most"] == pytest.approx(90, rel=0.01)
+
+
 def test_it_explains_each_disk_s_silence(report_of):
     parts = ((0.0, 1.0, 100.0),) * 6 + STALL[2:]
     report = report_of(capture(*parts))

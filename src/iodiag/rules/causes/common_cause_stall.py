@@ -183,10 +183,9 @@ def _rows(disk: Usual, reports: Keys, first: int, end: int) -> Table:
 def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limits: Limits) -> Finding:
     places = sorted({place for stop in stops for place in stop.disks})
     disks = [usual[place] for place in places]
-    worst = max(stops, key=lambda stop: stop.last - stop.first)
-    told = [usual[place] for place in worst.disks]
-    rows = stacked([_rows(disk, reports, worst.first, worst.last + 1) for disk in told])
-    times = [_times(disk, reports, worst) for disk in told]
+    told = [(usual[place], stop) for stop in stops for place in stop.disks]
+    rows = stacked([_rows(disk, reports, stop.first, stop.last + 1) for disk, stop in told])
+    times = [_times(disk, reports, stop) for disk, stop in told]
     values: Values = {
         "disks": ", ".join(disk.series.name for disk in disks),
         "count": len(stops),
@@ -201,10 +200,8 @@ def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limit
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
     return RULE.finding(
         severity="warning",
-        confidence=confidence(points + (len(worst.disks) > limits.disks)),
-        **device_fields(
-            _rows(told[0], reports, worst.first, worst.last + 1), *(disk.series.name for disk in disks)
-        ),
+        confidence=confidence(points + (max(len(stop.disks) for stop in stops) > limits.disks)),
+        **device_fields(rows[rows["device"] == told[0][0].series.name], *(one.series.name for one in disks)),
         summary=say(
             "{disks} stood still together {often} ({held} of {samples} samples), with no more to do than "
             "usual: what they share stopped, not the disks.",
