@@ -48,6 +48,9 @@ def test_reads_that_become_faster_with_the_bytes_read_are_slow_at_first_touch(re
     assert (finding.severity, finding.confidence) == ("warning", "medium")
     assert "for a read at first" in finding.summary
     assert any("falls with the bytes read" in item.text for item in finding.evidence)
+    told = finding.evidence[0].values
+    each = [told[f"depth{when}"] / told[f"rate{when}"] for when in ("", "_after")]
+    assert told["faster"] == pytest.approx(each[0] / each[1], rel=0.01)
     assert any("writes are" in item.text for item in finding.evidence) == bool(write)
 
 

@@ -211,6 +211,8 @@ def _values(series: DeviceSeries, one: Decline) -> Values:
         "depth": float(np.nanmean(in_flight(one.first, "read"))),
         "depth_after": float(np.nanmean(in_flight(one.last, "read"))),
     }
+    # of the samples that are told, where the decline is judged by its best quarter
+    values["faster"] = mean_wait_per_kb(one.first, "read") / mean_wait_per_kb(one.last, "read")
     gb = weighted.total(one.falling, "read_kb_per_s") / 1024**2
     return values if math.isnan(gb) else values | {"gb": gb}
 
