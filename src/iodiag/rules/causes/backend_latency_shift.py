@@ -197,7 +197,7 @@ def _step(rows: Table, least: int, limits: Limits) -> LatencyStep | None:
     ratio = _least_ratio(rows, costs[:at], costs[at:], limits)
     if median(costs[at:]) - median(costs[:at]) < math.log(ratio):
         return None
-    sides = before, after = rows[:at], rows[at:]
+    sides = before, after = _without_stalls(rows[:at]), _without_stalls(rows[at:])
     first, last = (weighted.mean(side, "busy_depth") for side in sides)
     is_while_busy = not math.isnan(first + last)
     if not is_while_busy:
@@ -234,6 +234,18 @@ def _least_ratio(rows: Table, before: Floats, after: Floats, limits: Limits) -> 
     spread = math.sqrt((before.var() * len(before) + after.var() * len(after)) / (len(rows) - 2))
     error = spread * math.sqrt(1 / len(before) + 1 / len(after))
     return min(clear, max(limits.hidden, math.exp(limits.errors * error)))
+
+
+def _without_stalls(rows: Table) -> Table:
+    """One side of a step without the samples in which it stood still: these are no level of latency."""
+    latency = rows.floats("latency_ms")
+    served: Table = rows[latency < STALLED * median(latency)]
+    return served
+
+
+STALLED = 10.0
+"""Times the median of its side from which the latency of a sample is that of a stall, as common-cause-stall
+has it."""
 
 
 def _latency(rows: Table) -> float:
