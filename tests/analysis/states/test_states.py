@@ -363,6 +363,12 @@ def test_flushes_that_take_a_good_part_of_the_time_are_told_as_well(rate, wait, 
     assert ("flush" in text_of(state, 3)) == is_told
 
 
+def test_a_counter_less_its_flushes_is_not_told_as_the_counter():
+    row = {"r/s": 0.5, "rkB/s": 2.0, "r_await": 5.0, "w/s": 8.0, "wkB/s": 64.0, "w_await": 120.0}
+    (state,) = found([row | {"f/s": 6.0, "f_await": 150.0, "aqu-sz": 3.0, "%util": 90.0}] * 6)
+    assert "in all 2.33 in flight while busy by its own counter less its flushes" in text_of(state, 6)
+
+
 def test_flushes_are_not_counted_as_in_flight_while_busy():
     """The counter of the queue has them, and %util does not: 3 of 5 in flight are reads and writes."""
     row = load(60, 50, reads=0.0) | {"f/s": 20.0, "f_await": 100.0, "aqu-sz": 5.0, "%util": 60.0}

@@ -137,7 +137,8 @@ def _in_flight(state: State) -> str:
         return ""
     text = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
     if not is_little(state):
-        return text + " by its own counter"
+        # which has the flushes as well
+        return text + " by its own counter" + " less its flushes" * (state.transfers_at_once < state.at_once)
     return text + BY_LITTLE if state.counted_at_once >= 0 else text
 
 
