@@ -44,8 +44,8 @@ def test_the_samples_of_a_stall_are_on_no_side_of_a_step(report_of):
     def rows(wait, late):
         return [load(wait, 120.0, 0.12 * wait)] * 20 + [load(late, 40.0, 0.04 * late)] * 2
 
-    for after, is_told in ((3.0, False), (8.0, True)):
-        samples = [{"sda": row} for row in (*rows(2.0, 600.0), *rows(after, 1500.0))]
+    for after, late, is_told in ((3.0, 1500.0, False), (3.0, 15.0, False), (8.0, 1500.0, True)):
+        samples = [{"sda": row} for row in (*rows(2.0, 600.0), *rows(after, late))]
         finding = only(report_of(iostat(samples), rules=[RULE]))
         assert bool(finding) == is_told
         assert finding is None or "2 ms before, 8 ms after" in finding.summary

@@ -243,9 +243,8 @@ def _without_stalls(rows: Table) -> Table:
     return served
 
 
-STALLED = 10.0
-"""Times the median of its side from which the latency of a sample is that of a stall, as common-cause-stall
-has it."""
+STALLED = 4.0
+"""Times the median of its side from which the latency of a sample is no part of a level: judgement."""
 
 
 def _latency(rows: Table) -> float:
