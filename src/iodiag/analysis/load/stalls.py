@@ -158,14 +158,27 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
 def without_told(series: DeviceSeries) -> Table:
     """A device's samples without the stalls that are told as such, and without what ends each of them.
 
-    What had waited for that was in no queue: `hung-io` and `flush-latency` tell of it.
+    What had waited for that was in no queue: `hung-io` and `flush-latency` tell of it, but of writes without
+    a count of flushes, which leave open what held them.
     """
-    told = [one for one in stalls_of(series) if one.is_told]
+    told = [
+        one for one in stalls_of(series) if one.is_told and (one.is_flush or not may_be_flush(series, one))
+    ]
     if not told:
         return series.samples
     ends = [one.release for one in told if one.release is not None]
     left_out = np.concatenate([rows["sample"] for rows in (*(one.rows for one in told), *ends)])
     return series.samples[~np.isin(series.samples["sample"], left_out)]
+
+
+def may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
+    """Whether a flush may have filled the stall: writes, and no column that counts flushes says otherwise."""
+    if stall.is_flush:
+        return True
+    samples = series.samples
+    reads, writes = (np.nansum(samples.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
+    counts_flushes = samples.has("flushes_per_s") and samples.has("flush_await_ms")
+    return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
 
 def answers(series: DeviceSeries) -> bool:

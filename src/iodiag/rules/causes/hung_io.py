@@ -39,6 +39,7 @@ from iodiag.analysis.load.stalls import (
     Stall,
     answers,
     late_answer_ms,
+    may_be_flush,
     stalled,
     stalls_of,
 )
@@ -58,7 +59,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         stalls = list(stalls_of(series))
         found = [stall for stall in stalls if not stall.is_flush and _is_hang(view, series, stall, limits)]
-        if len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
+        if len(found) >= 2 and all(may_be_flush(series, stall) for stall in found):
             reason = (
                 "it was silent under writes, again and again: flushes of its cache, which are not counted "
                 "here, look the same; f/s and f_await of iostat -x would settle it"
@@ -272,8 +273,8 @@ def _confidence(series: DeviceSeries, stall: Stall, witnesses: int) -> Confidenc
     else:
         points = 2 + witnesses + (stall.seconds > LONGEST_FLUSH_S)
         points += 1 if _is_timed(stall.rows) else -1
-        sure = confidence(points + (not _may_be_flush(series, stall)))
-    return "low" if _may_be_flush(series, stall) and stall.release is not None else sure
+        sure = confidence(points + (not may_be_flush(series, stall)))
+    return "low" if may_be_flush(series, stall) and stall.release is not None else sure
 
 
 def _values(series: DeviceSeries, stall: Stall) -> Values:
@@ -467,7 +468,7 @@ def _cpu_beside_idle(view: View, series: DeviceSeries, stall: Stall) -> tuple[Ta
 
 
 def _against(view: View, series: DeviceSeries, stall: Stall, *, is_proven: bool) -> Iterator[Evidence]:
-    if _may_be_flush(series, stall):
+    if may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
@@ -479,16 +480,6 @@ def _against(view: View, series: DeviceSeries, stall: Stall, *, is_proven: bool)
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows) and not weighted.seconds_or_one(stall.rows).sum() > len(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")
-
-
-def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
-    """Whether a flush may have filled the stall: writes, and no column that counts flushes says otherwise."""
-    if stall.is_flush:
-        return True
-    samples = series.samples
-    reads, writes = (np.nansum(samples.floats(f"{way}_kb_per_s")) for way in ("read", "write"))
-    counts_flushes = samples.has("flushes_per_s") and samples.has("flush_await_ms")
-    return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
 
 LEAST_IOWAIT = 20.0
