@@ -157,6 +157,9 @@ def _is_left_over(series: DeviceSeries, rows: Table) -> bool:
     return bool((is_short & (did <= NO_MORE * median(calm))).all())
 
 
+_AFTER_STILL = ("; in others it is", "; it is")
+"""How a sentence on silent samples goes on: that on a level may have some of them in it."""
+
 NO_MORE = 1.5
 """Times its usual rate that a device did over a standstill and what followed, where no flood caused it."""
 _LEFT_OVER = "it had a queue where it worked off what a standstill had left, and nowhere else"
@@ -181,7 +184,9 @@ def _finding(
     summary, named = _told(series, lead, rows, values, limits)
     if still := list(standstill(series, rows)):  # what holds for most of its time goes first
         values |= still[0].values
-        summary = STILL + summary.replace("{device} is", "; in others it is", 1)
+        summary = STILL + summary.replace(
+            "{device} is", _AFTER_STILL[len(with_stalls(series, rows)) > len(rows)], 1
+        )
     severity = severity_of(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_meanwhile(view, lead))

@@ -31,8 +31,7 @@ STILL = (
 
 def standstill(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
     """That it completed nothing in more samples than it was full (`rows`)."""
-    own = np.isin(series.samples["sample"], with_stalls(series, rows)["sample"])
-    still = series.samples[stalled(series.samples) & ~own]
+    still = series.samples[stalled(series.samples)]
     if len(still) > len(rows):
         values: Values = {"device": series.name, "still": len(still), "samples": len(series.samples)}
         values |= {"longest": max((stall.seconds for stall in stalls_of(series)), default=0.0)}
