@@ -301,3 +301,33 @@ def test_a_check_that_only_totals_tell_has_no_unknown_size(report_of):
     (finding,) = [f for f in report_of(text, rules=[RULE]).findings if f.rule == RULE]
     assert "alike, for which no array was asked" in finding.summary
     assert not any("unknown" in item.text for item in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("disks", "merges", "last", "written", "is_told"),
+    [
+        (4, 150, 1.0, 0, True),
+        (2, 150, 1.0, 0, False),
+        (4, 100, 1.0, 0, False),
+        (4, 150, 1.1, 0, False),
+        (4, 150, 1.0, 40, False),
+    ],
+    ids=["in step", "two", "larger than pages", "apart", "written"],
+)
+def test_disks_that_read_single_pages_in_step_may_be_checked_though_no_array_is_shown(
+    report_of, disks, merges, last, written, is_told
+):
+    row = {
+        "r/s": 250.0,
+        "rrqm/s": float(merges),
+        "rkB/s": 1600.0,
+        "r_await": 3.0,
+        "%util": 80.0,
+        "aqu-sz": 0.8,
+    }
+    row |= {"w/s": written / 8, "wkB/s": float(written)}
+    rows = {f"sd{letter}": row for letter in "abcd"[:disks]}
+    rows["sda"] = {name: value * last if "/s" in name else value for name, value in row.items()}
+    report = report_of(iostat([rows]), rules=["raid-resync-load"])
+    assert (report.headline.startswith("Not determined; possibly: 4 disks read alike")) is is_told
+    assert not is_told or report.findings[0].confirm[0] == "cat /proc/mdstat"

@@ -18,6 +18,7 @@ from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.device_names import is_md, is_physical
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
+from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.table import Floats, Mask, Table
 
 ALIKE = 0.1
@@ -212,3 +213,25 @@ def unasked(view: View) -> Unasked | None:
     if read - other <= EXACTLY * read:
         return Unasked((first, second), None, read, other, 0.0, *numbers)
     return None
+
+
+def reading_in_step(view: View) -> list[DeviceSeries]:
+    """Three disks and more, all that do anything, that read single pages alike and write nothing; else none.
+
+    RAID4, 5 and 6 are checked and resynced page by page. A load has requests of its own size, and spreads
+    them by chance.
+    """
+    used = [one for one in view.devices if weighted.mean(one.samples, "kb_per_s") >= LEAST_KB]
+    reads = [weighted.mean(one.samples, "read_kb_per_s") for one in used]
+    if len(used) < 3 or not max(reads) <= (1 + EXACTLY) * min(reads):
+        return []
+    return used if all(map(_reads_pages, used)) else []
+
+
+def _reads_pages(series: DeviceSeries) -> bool:
+    kb, rate, merged, written = (
+        weighted.mean(series.samples, name)
+        for name in ("read_kb_per_s", "reads_per_s", "read_merges_per_s", "write_kb_per_s")
+    )
+    is_page = abs(kb - KB_PER_PAGE * (rate + merged)) <= EXACTLY * kb
+    return is_physical(series.name) and merged > 0 and is_page and written <= EXACTLY * kb

@@ -4,7 +4,8 @@ What it detects: members of an array that read alike, or all but one that is wri
 beyond what the array was asked for and what its small writes and missing members may cost. A line
 of /proc/mdstat or lvs that names the activity makes it certain. Where no array is described: two disks
 of which one is read as much as the other is written, or that read alike, while the md arrays listed were
-asked for next to nothing.
+asked for next to nothing. Where no array is shown: three disks and more, all that do anything, that read
+single pages alike and write nothing.
 
 Where a listing says that a member is rebuilt, the array has less redundancy until that ends: a warning.
 
@@ -23,7 +24,7 @@ References: Linux Documentation/admin-guide/md.rst (sync_action, sync_speed_max)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from iodiag.analysis.array.resync import (
     is_rebuild,
     is_recovering,
     read_spread,
+    reading_in_step,
     share_of_load,
     suspected,
     unasked,
@@ -81,6 +83,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     moved = unasked(view) if not known else None
     if moved is not None:
         yield _inferred(moved, limits)
+    elif not known and (disks := reading_in_step(view)):
+        yield _in_step(disks)
     elif not known:
         unseen = [device for device in view.topology if len(device.members) >= 2 and device.kind == "md"]
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
@@ -207,6 +211,32 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     )
 
 
+def _in_step(disks: Sequence[DeviceSeries]) -> Finding:
+    """A check of which only the disks tell, as no array is shown."""
+    reads = [weighted.mean(series.samples, "read_kb_per_s") for series in disks]
+    rows = stacked([series.samples for series in disks])
+    values: Values = {"disks": len(disks), "least": min(reads), "most": max(reads)}
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        **grading.device_fields(disks[0].samples, *(series.name for series in disks)),
+        summary=say(_STEP, values),
+        evidence=(
+            cite(rows, "{disks} disks read {least} to {most} kB/s each, in single pages", values),
+            cite(rows, "no array is shown that they are members of", {}, weighs="against"),
+        ),
+        refutes=(
+            "cat /proc/mdstat without a resync or a check then",
+            "a process that reads all of them alike",
+        ),
+        cannot_know=("what reads them: the array itself is not in the capture",),
+    )
+
+
+_STEP = (
+    "{disks} disks read alike, {least} to {most} kB/s each in single pages, and nothing is written: so "
+    "RAID4, 5 or 6 is checked or resynced, though no array is shown."
+)
 _REBUILT = (
     "{sources} reads {read} kB/s and {target} is written {written} kB/s, for which no array was asked: "
     "a mirror is, or was, rebuilt onto {target}."
