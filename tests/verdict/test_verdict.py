@@ -2087,6 +2087,15 @@ def test_a_latency_is_of_the_queue_where_a_shorter_one_is_served_as_fast(util, i
     assert ("278/s with 3.7 in flight, 13.60 ms each: its queue makes the rest" in headline) is is_told
 
 
+@pytest.mark.parametrize(("step", "is_told"), [(600, True), (60, False)])
+def test_a_healthy_device_of_long_samples_may_still_be_slow_for_seconds(step, is_told):
+    report = report_of(iostat([{"sda": load(25, 4, size=15, util=10.0)}] * 3, step=step))
+    assert report.verdict.state == "healthy"
+    assert (
+        "each sample is a mean over at least 600 s, which hides what lasts seconds" in report.headline
+    ) is is_told
+
+
 @pytest.mark.parametrize(("util", "is_told"), [("9.04", True), ("40.50", False)])
 def test_a_latency_that_is_not_shown_to_be_normal_may_be_of_bursts(util, is_told):
     row = f"xvdf 0.00 29.20 1.00 26.00 49.60 441.60 18.19 1.89 69.87 3.35 {util}\n"

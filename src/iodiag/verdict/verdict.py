@@ -635,6 +635,7 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
     # several hosts may have a device of that name
     also = _inflated_util_clause(name, findings) if len(views) == 1 else ""
     also += f"; meanwhile {asked}" if asked else ""
+    also += _of_long_means(used)
     if any(is_trickle(series) for series in used):
         also += "; a limit above the device (io.max, blkio.throttle) would not show"
     also += first_said(views, busier_since_boot)
@@ -646,6 +647,21 @@ def _healthy(views: Sequence[View], findings: Sequence[Finding]) -> str:
 def _did_few(series: DeviceSeries) -> bool:
     """Whether all that a device served is too little for a mean that tells what it is like."""
     return float(np.nansum(events_per_sample(series.samples))) < weighted.LEAST_REQUESTS
+
+
+def _of_long_means(used: Sequence[DeviceSeries]) -> str:
+    """That samples of minutes hide what lasts seconds, as the end of a clause; empty for shorter ones."""
+    shortest = min(float(np.min(one.samples.floats("interval_s"), initial=np.inf)) for one in used)
+    if not LONG_MEAN_S <= shortest < np.inf:
+        return ""
+    return say(
+        "; each sample is a mean over at least {length:.0f} s, which hides what lasts seconds",
+        {"length": shortest},
+    )
+
+
+LONG_MEAN_S = 120.0
+"""Length of a sample from which it is no proof of a moment: sadc takes one in ten minutes (judgement)."""
 
 
 def _listed(devices: Sequence[DeviceSeries]) -> str:
