@@ -119,7 +119,7 @@ _LEADS: Mapping[Shift, str] = {
     "capacity_loss": "{device} does less while more requests wait: it lost capacity",
     "more_load": "{device} was given more work",
     "less_load": "{device} was given less work",
-    "workload": "The requests to {device} are of another kind",
+    "workload": "The requests that {device} completed are of another kind or mix",
     "unchanged": "{device} did the same work in the same way",
     "mixed": "Rate, requests in flight and latency of {device} show no clear pattern",
     "unknown": "Whether the load or the speed of {device} changed is not determined by these samples",
