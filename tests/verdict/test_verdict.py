@@ -1921,6 +1921,18 @@ def test_a_late_disk_that_is_never_idle_is_a_cost_where_idle_cpus_wait(count, io
 
 
 @pytest.mark.parametrize(
+    ("reads", "wait", "iowait", "severity"),
+    [(0.8, 14.8, 30.0, "warning"), (0.3, 14.8, 30.0, "notice"), (0.8, 4.0, 30.0, "notice")],
+    ids=["most are reads", "most are writes", "no queue"],
+)
+def test_reads_in_the_queue_of_a_never_idle_disk_are_a_cost_where_cpus_wait(reads, wait, iowait, severity):
+    cpu = {"%iowait": iowait, "%idle": 80 - iowait, "%user": 20.0}
+    row = load(330, wait, size=22, reads=reads, util=99.8)
+    found = report_of(iostat([{"sda": row}], cpu), rules=["svctm-misread"]).verdict
+    assert (found.state, found.severity) == ("open", severity)
+
+
+@pytest.mark.parametrize(
     ("latency", "count", "told"),
     [(450, 2, ("open", "warning")), (450, 1, ("unknown", None)), (60, 2, ("unknown", None))],
 )

@@ -503,19 +503,24 @@ def _makes_readers_wait(view: View, series: DeviceSeries) -> bool:
 
     Reads are waited for by nature; what is written may be a cache that is flushed. Where the class is not
     known, the host's own numbers have to show that somebody waits, or reads that no queue excuses have to be
-    in flight all the time.
+    in flight all the time. Where these numbers show it, reads in a queue are enough, if they are most of it.
     """
-    state = busiest(series)
-    reads = state.mean("reads_per_s") * state.mean("read_await_ms") / 1000
+    state, waits = busiest(series), bool(somebody_waits(view))
+    latency = state.mean("read_await_ms")
+    latency = state.latency_ms if math.isnan(latency) else latency
+    reads = state.mean("reads_per_s") * latency / 1000
     if reads >= 1 and state.samples >= LEAST_MOMENTS and reads_are_late(series, state):
         return True
+    if not state.util >= NEVER_IDLE:
+        return False
+    if waits and reads >= MOST * state.held and state.at_once >= WAITING_DEPTH:
+        return True
     is_class_known = inferred_class(series, state.size_kb, state.rate) != "unknown"
-    is_full = state.util >= NEVER_IDLE and reads >= MOST_READS * state.held
-    return is_full and is_slow(series, state) and (is_class_known or bool(somebody_waits(view)))
+    return reads >= NEARLY_ALL * state.held and is_slow(series, state) and (is_class_known or waits)
 
 
-NEVER_IDLE, MOST_READS = 0.95, 0.9
-"""Busy share without idle time, and share of the requests in flight that are nearly all."""
+NEVER_IDLE, MOST, NEARLY_ALL = 0.95, 0.5, 0.9
+"""Busy share without idle time, and shares of the requests in flight."""
 
 
 def _of_its_host(views: Sequence[View], finding: Finding) -> list[View]:
