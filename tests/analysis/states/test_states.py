@@ -156,7 +156,7 @@ def test_requests_are_counted_over_the_interval():
 def test_an_unknown_interval_counts_the_least_that_its_rates_allow(reads, writes, seconds):
     text = (
         "Device: rrqm/s wrqm/s  r/s   w/s  rkB/s  wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
-        f"sda 0.00 0.00 {reads} {writes} 4.11 811.77 16.71 0.88 8.97 1.00 9.00 8.91 87.00\n"
+        f"sda 0.00 0.00 {reads} {writes} {11 * float(reads)} 811.77 16.71 0.88 8.97 1.00 9.00 8.91 87.00\n"
     )
     view = view_of(text)
     (state,) = states(view.series("sda"))

@@ -182,11 +182,10 @@ def _finding(
     counts = counts_of(series, whole, lead, rows)
     values = template_values(series, lead) | counts
     summary, named = _told(series, lead, rows, values, limits)
-    if still := list(standstill(series, rows)):  # what holds for most of its time goes first
+    all_rows, still = with_stalls(series, rows), list(standstill(series, rows))
+    if still:  # what holds for most of its time goes first
         values |= still[0].values
-        summary = STILL + summary.replace(
-            "{device} is", _AFTER_STILL[len(with_stalls(series, rows)) > len(rows)], 1
-        )
+        summary = STILL + summary.replace("{device} is", _AFTER_STILL[len(all_rows) > len(rows)], 1)
     severity = severity_of(view, series, lead, rows, whole, sure, limits)
     also, numbers, given = _of_writes(view, lead, rows, severity, limits)
     above, iowaits = tuple(layers_above(view, series, lead)), tuple(iowait_meanwhile(view, lead))
@@ -194,12 +193,11 @@ def _finding(
     queues = tuple(own_queue(benchmarks := benchmarks_of(view, series, lead.level), lead.said))
     told = [*(say("; above it {above} takes {above_latency} ms", item.values) for item in above), *beside]
     told += [f"; {item.text}" for item in (*calmer, *pages, *queues[:1], *iowaits[:1])]
-    is_cached = _are_written_back(pages)
-    remedy = _remedy(lead, limits, is_written_back=is_cached, is_direct=any(map(is_direct, benchmarks)))
+    remedy = _remedy(lead, limits, pages, is_direct=any(map(is_direct, benchmarks)))
     return RULE.finding(
         **{"severity": severity} | _fitted(view, series, lead, rows, remedy) | named,
         confidence=sure,
-        **device_fields(with_stalls(series, rows), series.name, *below),
+        **device_fields(all_rows, series.name, *below),
         summary=say(summary + also, values | numbers) + "".join(told) + ".",
         confirm=(*_who_moves(pages), "iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -310,8 +308,11 @@ def _who_moves(pages: Sequence[Evidence]) -> tuple[str, ...]:
 _WHO_WRITES = ("pidstat -d 1 10", "grep -E 'Dirty|Writeback' /proc/meminfo")
 
 
-def _remedy(load: JudgedLevel, limits: Limits, *, is_written_back: bool, is_direct: bool) -> tuple[str, ...]:
+def _remedy(
+    load: JudgedLevel, limits: Limits, pages: Sequence[Evidence], *, is_direct: bool
+) -> tuple[str, ...]:
     """Of small requests each has a caller that waits for it: fewer callers do not make them wait less."""
+    is_written_back = _are_written_back(pages)
     is_small = load.said.size_kb <= RANDOM_KB
     fewer, spread = RULE.remedy
     # the mean of what is split at a size is below it: each last piece is shorter
